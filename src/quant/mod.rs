@@ -4,8 +4,12 @@
 //! `block_bytes` bytes, little endian. Layouts: <https://github.com/ggml-org/ggml> (`ggml-common.h`).
 
 mod decode;
+pub mod grids;
+pub mod simd;
 
 use std::fmt;
+
+use simd::Level;
 
 /// One row of the type table.
 pub struct TypeInfo {
@@ -18,7 +22,7 @@ pub struct TypeInfo {
     /// Bytes in a block.
     pub block_bytes: usize,
     /// Decodes whole blocks, `bytes.len() / block_bytes` of them, to `f32`.
-    decode: fn(&[u8], &mut [f32]),
+    decode: fn(Level, &[u8], &mut [f32]),
 }
 
 macro_rules! type_table {
@@ -80,6 +84,11 @@ impl Type {
         Type::ALL.iter().copied().find(|t| t.info().id == id).ok_or(UnknownType(id))
     }
 
+    /// The type with this name, in capitals or not: `"iq2_xxs"`.
+    pub fn from_name(name: &str) -> Option<Type> {
+        Type::ALL.iter().copied().find(|t| t.name().eq_ignore_ascii_case(name))
+    }
+
     /// The name the format's own tools print.
     pub const fn name(self) -> &'static str {
         self.info().name
@@ -106,10 +115,18 @@ impl Type {
     /// # Panics
     /// If `bytes` is not whole blocks or `values` is not the length they decode to: a bug of the caller.
     pub fn decode(self, bytes: &[u8], values: &mut [f32]) {
+        self.decode_at(Level::best(), bytes, values);
+    }
+
+    /// [`Type::decode`] with chosen instructions. Every level gives the same values.
+    ///
+    /// # Panics
+    /// As [`Type::decode`].
+    pub fn decode_at(self, level: Level, bytes: &[u8], values: &mut [f32]) {
         let blocks = bytes.len() / self.block_bytes();
         assert_eq!(bytes.len(), blocks * self.block_bytes(), "{}: not whole blocks", self.name());
         assert_eq!(values.len(), blocks * self.block_length(), "{}: wrong output length", self.name());
-        (self.info().decode)(bytes, values);
+        (self.info().decode)(level, bytes, values);
     }
 }
 
