@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{super::grids, f32_from_f16};
+use super::{super::grids, apart, f32_from_f16};
 
 const SHIFT: f32 = 0.125;
 
@@ -20,6 +20,7 @@ pub(super) struct Iq1S {
 pub(super) fn iq1_s(block: &Iq1S, values: &mut [[[f32; 8]; 4]; 8]) {
     let scale = f32_from_f16(block.scale);
     for group in 0..8 {
+        let block = apart(block);
         let word = u16::from_le_bytes(block.high[group]);
         let scale = scale * f32::from(2 * ((word >> 12) & 7) + 1);
         let shift = if word & 0x8000 == 0 { SHIFT } else { -SHIFT };
@@ -47,6 +48,7 @@ pub(super) fn iq1_m(block: &Iq1M, values: &mut [[[[f32; 8]; 2]; 4]; 4]) {
     let scale = f32_from_f16(scale.to_le_bytes());
     for quarter in 0..4 {
         for group in 0..4 {
+            let block = apart(block);
             let scale = scale * f32::from(2 * ((words[quarter] >> (3 * group)) & 7) + 1);
             for part in 0..2 {
                 let nibble = u16::from(block.high[quarter][group] >> (4 * part));

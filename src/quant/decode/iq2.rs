@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{super::grids, f32_from_f16};
+use super::{super::grids, apart, f32_from_f16};
 
 /// Signs of eight values from seven bits: the eighth makes the number of minus signs even.
 pub(super) static EVEN_SIGNS: [u8; 128] = {
@@ -17,8 +17,8 @@ pub(super) static EVEN_SIGNS: [u8; 128] = {
 
 /// Scale times the entry's values, negative where the lane's bit of `signs` is set.
 #[inline(always)]
-pub(super) fn signed(scale: f32, entry: &[i8; 8], signs: u8, values: &mut [f32; 8]) {
-    for lane in 0..8 {
+pub(super) fn signed<const LANES: usize>(scale: f32, entry: &[i8; LANES], signs: u8, values: &mut [f32; LANES]) {
+    for lane in 0..LANES {
         let sign = (u32::from(signs) << (31 - lane)) & 0x8000_0000;
         values[lane] = f32::from_bits((scale * f32::from(entry[lane])).to_bits() ^ sign);
     }
@@ -43,6 +43,7 @@ pub(super) struct Iq2Xxs {
 pub(super) fn iq2_xxs(block: &Iq2Xxs, values: &mut [[[f32; 8]; 4]; 8]) {
     let scale = f32_from_f16(block.scale);
     for (group, values) in block.groups.iter().zip(values) {
+        let group = apart(group);
         let word = u32::from_le_bytes(group.signs_and_scale);
         let scale = scale * (0.5 + (word >> 28) as f32) * 0.25;
         for part in 0..4 {
@@ -66,6 +67,7 @@ pub(super) struct Iq2Xs {
 pub(super) fn iq2_xs(block: &Iq2Xs, values: &mut [[[[f32; 8]; 2]; 2]; 8]) {
     let scale = f32_from_f16(block.scale);
     for group in 0..8 {
+        let block = apart(block);
         for half in 0..2 {
             let scale = scale * (0.5 + f32::from((block.scales[group] >> (4 * half)) & 15)) * 0.25;
             for part in 0..2 {
@@ -93,6 +95,7 @@ pub(super) struct Iq2S {
 pub(super) fn iq2_s(block: &Iq2S, values: &mut [[[[f32; 8]; 2]; 2]; 8]) {
     let scale = f32_from_f16(block.scale);
     for group in 0..8 {
+        let block = apart(block);
         for half in 0..2 {
             let scale = scale * (0.5 + f32::from((block.scales[group] >> (4 * half)) & 15)) * 0.25;
             for part in 0..2 {

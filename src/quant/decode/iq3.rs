@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable};
 
 use super::{
     super::grids,
-    f32_from_f16,
+    apart, f32_from_f16,
     iq2::{EVEN_SIGNS, signed},
 };
 
@@ -18,15 +18,18 @@ pub(super) struct Iq3Xxs {
 }
 
 #[inline(always)]
-pub(super) fn iq3_xxs(block: &Iq3Xxs, values: &mut [[[f32; 8]; 4]; 8]) {
+pub(super) fn iq3_xxs(block: &Iq3Xxs, values: &mut [[[[f32; 4]; 2]; 4]; 8]) {
     let scale = f32_from_f16(block.scale);
     for group in 0..8 {
+        let block = apart(block);
         let word = u32::from_le_bytes(block.signs_and_scale[group]);
         let scale = scale * (0.5 + (word >> 28) as f32) * 0.5;
         for part in 0..4 {
-            let entries = block.indices[group][part].map(|index| grids::IQ3_XXS[usize::from(index)]);
             let signs = EVEN_SIGNS[((word >> (7 * part)) & 127) as usize];
-            signed(scale, &bytemuck::cast(entries), signs, &mut values[group][part]);
+            for half in 0..2 {
+                let entry = &grids::IQ3_XXS[usize::from(block.indices[group][part][half])];
+                signed(scale, entry, signs >> (4 * half), &mut values[group][part][half]);
+            }
         }
     }
 }
@@ -43,18 +46,19 @@ pub(super) struct Iq3S {
 }
 
 #[inline(always)]
-pub(super) fn iq3_s(block: &Iq3S, values: &mut [[[f32; 8]; 4]; 8]) {
+pub(super) fn iq3_s(block: &Iq3S, values: &mut [[[[f32; 4]; 2]; 4]; 8]) {
     let scale = f32_from_f16(block.scale);
     for group in 0..8 {
+        let block = apart(block);
         let scale = scale * f32::from(1 + 2 * ((block.scales[group / 2] >> (4 * (group % 2))) & 15));
         let high = usize::from(block.high[group]);
         for part in 0..4 {
-            let low = block.low[group][part];
-            let entries = [
-                grids::IQ3_S[usize::from(low[0]) | ((high >> (2 * part)) & 1) << 8],
-                grids::IQ3_S[usize::from(low[1]) | ((high >> (2 * part + 1)) & 1) << 8],
-            ];
-            signed(scale, &bytemuck::cast(entries), block.signs[group][part], &mut values[group][part]);
+            for half in 0..2 {
+                let high = (high >> (2 * part + half)) & 1;
+                let entry = &grids::IQ3_S[usize::from(block.low[group][part][half]) | high << 8];
+                let signs = block.signs[group][part] >> (4 * half);
+                signed(scale, entry, signs, &mut values[group][part][half]);
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::f32_from_f16;
+use super::{apart, f32_from_f16};
 
 /// Two halves of four planes of two groups of 16 values.
 type Groups16 = [[[[f32; 16]; 2]; 4]; 2];
@@ -28,8 +28,9 @@ pub(super) fn q2_k(block: &Q2K, values: &mut Groups16) {
                 let group = block.groups[half][plane][part];
                 let scale = scale * f32::from(group & 15);
                 let minimum = minimum * f32::from(group >> 4);
+                let quants = apart(&block.quants[half][part]);
                 for lane in 0..16 {
-                    let quant = (block.quants[half][part][lane] >> (2 * plane)) & 3;
+                    let quant = (quants[lane] >> (2 * plane)) & 3;
                     values[half][plane][part][lane] = scale * f32::from(quant) - minimum;
                 }
             }
@@ -83,10 +84,11 @@ pub(super) struct Q4K {
 pub(super) fn q4_k(block: &Q4K, values: &mut Groups32) {
     let (scales, minima) = scales_and_minima(block.scale, block.minimum, &block.groups);
     for quarter in 0..4 {
+        let quants = apart(&block.quants[quarter]);
         for plane in 0..2 {
             let (scale, minimum) = (scales[2 * quarter + plane], minima[2 * quarter + plane]);
             for lane in 0..32 {
-                let quant = (block.quants[quarter][lane] >> (4 * plane)) & 15;
+                let quant = (quants[lane] >> (4 * plane)) & 15;
                 values[quarter][plane][lane] = scale * f32::from(quant) - minimum;
             }
         }

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::f32_from_f16;
+use super::{apart, f32_from_f16};
 
 /// Scale times (quant - 8).
 #[repr(C)]
@@ -14,6 +14,7 @@ pub(super) struct Q4_0 {
 
 #[inline(always)]
 pub(super) fn q4_0(block: &Q4_0, values: &mut [[f32; 16]; 2]) {
+    let block = apart(block);
     let scale = f32_from_f16(block.scale);
     for plane in 0..2 {
         for lane in 0..16 {
@@ -34,6 +35,7 @@ pub(super) struct Q4_1 {
 
 #[inline(always)]
 pub(super) fn q4_1(block: &Q4_1, values: &mut [[f32; 16]; 2]) {
+    let block = apart(block);
     let (scale, minimum) = (f32_from_f16(block.scale), f32_from_f16(block.minimum));
     for plane in 0..2 {
         for lane in 0..16 {
@@ -54,6 +56,7 @@ pub(super) struct Q5_0 {
 
 #[inline(always)]
 pub(super) fn q5_0(block: &Q5_0, values: &mut [[f32; 16]; 2]) {
+    let block = apart(block);
     let scale = f32_from_f16(block.scale);
     for plane in 0..2 {
         for lane in 0..16 {
@@ -75,6 +78,7 @@ pub(super) struct Q5_1 {
 
 #[inline(always)]
 pub(super) fn q5_1(block: &Q5_1, values: &mut [[f32; 16]; 2]) {
+    let block = apart(block);
     let (scale, minimum) = (f32_from_f16(block.scale), f32_from_f16(block.minimum));
     for plane in 0..2 {
         for lane in 0..16 {
