@@ -5,21 +5,29 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`quant`] | the table of quantisation types and their decoders |
+//! | [`npy`] | arrays of numbers, to compare with other programs |
 //! | [`gguf`] | the model file: metadata, tensor directory, positioned reads |
-//! | [`tokenizer`] | byte-level BPE from a file's vocabulary, streaming decoder |
+//! | `tokenizer` | byte-level BPE from a file's vocabulary, streaming decoder |
 //! | [`model`] | hyper-parameters and the checked inventory of tensors |
 //! | [`memory`] | the memory plan |
 //! | [`error`] | one error type, sorted by who can mend it |
 //! | [`backend`] | the seam between scheduler and device, and the CPU reference |
 //! | [`experts`] | which expert is in which slot |
 //! | [`engine`] | sessions, the layer loop, ingest, sampling |
-//! | [`chat`] | the file's chat template |
-//! | [`cli`] | the `redlite` command |
+//! | `chat` | the file's chat template |
+//! | `cli` | the `redlite` command |
 //!
 //! # Layer order
 //!
 //! `use` points upwards in this table only (a module knows those above its row, none below it);
 //! `tests/architecture.rs` keeps it so.
 
+pub mod backend;
+pub mod engine;
+pub mod error;
+pub mod experts;
 pub mod gguf;
+pub mod memory;
+pub mod model;
+pub mod npy;
 pub mod quant;

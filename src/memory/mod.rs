@@ -1,0 +1,172 @@
+//! The memory plan: what a model, a context and a chunk need, as a pure function, and what the machine has.
+
+mod machine;
+
+pub use machine::available;
+
+use crate::model::Model;
+use std::fmt;
+
+/// The type in which keys and values are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum KvType {
+    /// Half precision.
+    #[default]
+    F16,
+    /// Single precision.
+    F32,
+}
+
+impl KvType {
+    /// Bytes of one value.
+    pub fn bytes(self) -> usize {
+        match self {
+            KvType::F16 => 2,
+            KvType::F32 => 4,
+        }
+    }
+}
+
+/// What a session asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// Tokens of context.
+    pub context: u32,
+    /// Rows of the largest chunk.
+    pub batch: u32,
+    /// How keys and values are kept.
+    pub kv_type: KvType,
+    /// Whether the next-token block is loaded.
+    pub next_token: bool,
+}
+
+/// Bytes by purpose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Weights that every token uses.
+    pub dense: u64,
+    /// Routed experts, all of them.
+    pub experts: u64,
+    /// Keys and values of the whole context.
+    pub kv: u64,
+    /// Recurrent and convolution states.
+    pub states: u64,
+    /// Activations of the largest chunk.
+    pub scratch: u64,
+}
+
+impl Plan {
+    /// All of it.
+    pub fn total(&self) -> u64 {
+        self.dense + self.experts + self.kv + self.states + self.scratch
+    }
+
+    /// # Errors
+    /// The plan and what is available, where the one exceeds the other.
+    pub fn check(&self, available: Option<u64>) -> Result<(), DoesNotFit> {
+        match available {
+            Some(available) if self.total() > available => Err(DoesNotFit { plan: *self, available }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A plan that needs more memory than there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DoesNotFit {
+    /// The plan.
+    pub plan: Plan,
+    /// Bytes that can be had.
+    pub available: u64,
+}
+
+impl std::error::Error for DoesNotFit {}
+
+impl fmt::Display for DoesNotFit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plan = &self.plan;
+        write!(
+            f,
+            "the model needs {} (dense weights {}, experts {}, context {}, states {}, scratch {}) and {} is \
+             available; choose a smaller file or, if it is the context, a smaller --ctx-size",
+            Bytes(plan.total()),
+            Bytes(plan.dense),
+            Bytes(plan.experts),
+            Bytes(plan.kv),
+            Bytes(plan.states),
+            Bytes(plan.scratch),
+            Bytes(self.available),
+        )
+    }
+}
+
+/// Bytes in the unit that suits them.
+#[derive(Clone, Copy, Debug)]
+pub struct Bytes(pub u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+        match UNITS.iter().find(|(_, size)| self.0 >= *size) {
+            Some((unit, size)) => write!(f, "{:.2} {unit}", self.0 as f64 / *size as f64),
+            None => write!(f, "{} B", self.0),
+        }
+    }
+}
+
+/// Bytes of keys and values of one token, over all layers that keep them.
+pub fn kv_bytes_per_token(model: &Model, kv_type: KvType) -> u64 {
+    let config = &model.config;
+    (config.kv_layers() * 2 * config.attention.kv_size() * kv_type.bytes()) as u64
+}
+
+/// Bytes of the recurrent and convolution states of one sequence, over all layers that have them (always `f32`).
+pub fn state_bytes(model: &Model) -> u64 {
+    let delta = &model.config.delta_net;
+    (model.config.delta_net_layers() * (delta.state_size() + delta.conv_state_size()) * size_of::<f32>()) as u64
+}
+
+/// Plans a model with every expert resident.
+pub fn plan(model: &Model, request: &Request) -> Plan {
+    let next_token_block = format!("blk.{}.", model.config.layers);
+    let (mut dense, mut experts) = (0, 0);
+    for tensor in model.file.tensors() {
+        if tensor.name.starts_with(&next_token_block) && !request.next_token {
+            continue;
+        }
+        *(if tensor.name.ends_with("_exps.weight") { &mut experts } else { &mut dense }) += tensor.bytes;
+    }
+    Plan {
+        dense,
+        experts,
+        kv: kv_bytes_per_token(model, request.kv_type) * u64::from(request.context),
+        states: state_bytes(model),
+        scratch: scratch_bytes(model, request.batch.min(request.context)),
+    }
+}
+
+/// Activations of `rows` rows: the widest moments of a layer, and the outputs of all chosen experts.
+fn scratch_bytes(model: &Model, rows: u32) -> u64 {
+    let config = &model.config;
+    let experts = &config.experts;
+    let mixer = (2 * config.delta_net.conv_size() + 3 * config.delta_net.value_size())
+        .max(3 * config.attention.query_size() + 2 * config.attention.kv_size());
+    let pairs = experts.used * (config.hidden + 2 * experts.feed_forward);
+    let shared = 3 * experts.shared_feed_forward + experts.count;
+    let row = 6 * config.hidden + mixer + pairs + shared;
+    u64::from(rows) * (row * size_of::<f32>()) as u64 + (config.vocabulary * size_of::<f32>()) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_that_does_not_fit_says_both_numbers() {
+        let plan = Plan { dense: 1 << 30, experts: 20 << 30, kv: 1 << 29, states: 75 << 20, scratch: 1 << 20 };
+        let error = plan.check(Some(16 << 30)).unwrap_err().to_string();
+        assert!(error.contains("needs 21.57 GiB") && error.contains("16.00 GiB is available"), "{error}");
+        assert_eq!(plan.check(Some(22 << 30)), Ok(()));
+        assert_eq!(plan.check(None), Ok(()), "a machine that cannot tell is not refused");
+    }
+}
