@@ -23,3 +23,4 @@
 
 pub mod gguf;
 pub mod quant;
+pub mod tokenizer;
