@@ -21,6 +21,7 @@
 //! `use` points upwards in this table only (a module knows those above its row, none below it);
 //! `tests/architecture.rs` keeps it so.
 
+pub mod chat;
 pub mod gguf;
 pub mod quant;
 pub mod tokenizer;
