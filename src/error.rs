@@ -1,6 +1,6 @@
 //! One error type, sorted by who can mend it. A bug is none of these: it panics in tests and is reported as internal.
 
-use crate::{gguf, memory, model};
+use crate::{chat, gguf, memory, model, tokenizer};
 
 /// Why something could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -11,6 +11,18 @@ pub enum Error {
     /// The file: it is sound, but no model that can be run.
     #[error(transparent)]
     Model(#[from] model::Error),
+    /// The file: its vocabulary cannot be used, or cannot express a text.
+    #[error(transparent)]
+    Tokenizer(#[from] tokenizer::Error),
+    /// The file: its chat template fails.
+    #[error(transparent)]
+    ChatTemplate(#[from] chat::Error),
+    /// A program built without the embedded model, which does not stand beside it either.
+    #[error("this program was built without its small model, and there is no {looked_for}; name a model by --model")]
+    NoEmbeddedModel {
+        /// The file that was looked for.
+        looked_for: String,
+    },
     /// The machine: not enough memory.
     #[error(transparent)]
     Memory(#[from] memory::DoesNotFit),

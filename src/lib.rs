@@ -15,7 +15,9 @@
 //! | [`backend`] | the seam between scheduler and device, and the CPU reference |
 //! | [`experts`] | which expert is in which slot |
 //! | [`engine`] | sessions, the layer loop, ingest, sampling |
-//! | `cli` | the `redlite` command |
+//! | [`embedded`] | the small model that comes with the program |
+//! | [`generation`] | text from a prompt: stop strings, reasons to end, timings |
+//! | [`cli`] | the `redlite` command |
 //!
 //! # Layer order
 //!
@@ -24,9 +26,12 @@
 
 pub mod backend;
 pub mod chat;
+pub mod cli;
+pub mod embedded;
 pub mod engine;
 pub mod error;
 pub mod experts;
+pub mod generation;
 pub mod gguf;
 pub mod memory;
 pub mod model;
