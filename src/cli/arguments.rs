@@ -9,10 +9,11 @@ use crate::engine::BackendKind;
 use crate::memory::KvType;
 use crate::tokenizer::Special;
 use clap::builder::NonEmptyStringValueParser;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// A command line, understood.
 #[derive(Clone, Debug)]
@@ -41,7 +42,8 @@ pub enum Command {
 /// # Errors
 /// It cannot be understood, contradicts itself, or asks for help.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Invocation, Failure> {
-    let typed = Typed::try_parse_from(arguments).map_err(Failure::Usage)?;
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let typed = Typed::try_parse_from(&arguments).map_err(|error| Failure::Usage(with_usage(error, &arguments)))?;
     let command = match typed.command {
         TypedCommand::Generate(typed) => Command::Generate(Box::new(typed.options()?)),
         TypedCommand::Inspect(typed) => {
@@ -113,7 +115,7 @@ newline belongs to it. The small model that comes with the program writes Rust c
 documentation; it is no source of facts.";
 
 #[derive(Args)]
-#[command(after_help = GENERATE_EXAMPLES)]
+#[command(after_help = GENERATE_EXAMPLES, allow_negative_numbers = true)]
 #[group(id = "source", required = true, multiple = false, args = ["prompt", "text", "file"])]
 struct TypedGenerate {
     #[command(flatten)]
@@ -144,8 +146,7 @@ struct TypedGenerate {
         long = "max-tokens",
         value_name = "COUNT",
         default_value_t = 256,
-        allow_negative_numbers = true,
-        value_parser = clap::value_parser!(i64).range(-1..),
+        value_parser = token_limit,
         help_heading = "Length",
     )]
     max_tokens: i64,
@@ -163,7 +164,7 @@ struct TypedGenerate {
         short,
         long,
         value_name = "COUNT",
-        value_parser = clap::value_parser!(u32).range(1..),
+        value_parser = positive,
         help_heading = "Length",
     )]
     ctx_size: Option<u32>,
@@ -186,28 +187,28 @@ struct TypedGenerate {
 #[command(next_help_heading = "Sampling (what is not given is as the model file recommends)")]
 struct TypedSampling {
     /// Temperature; 0 always takes the likeliest token [else: 0.8]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number)]
     temp: Option<f32>,
     /// Keep this many of the likeliest tokens; 0 keeps all [else: 40]
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = count::<usize>)]
     top_k: Option<usize>,
     /// Keep the likeliest tokens that together have this probability; 1 keeps all [else: 0.95]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number)]
     top_p: Option<f32>,
     /// Keep tokens with this fraction of the likeliest one's probability; 0 keeps all [else: 0.05]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number)]
     min_p: Option<f32>,
     /// Make recent tokens less likely; 1 is off [else: 1]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number)]
     repeat_penalty: Option<f32>,
     /// Take this off the logit of a recent token, once [else: 0]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number)]
     presence_penalty: Option<f32>,
     /// Take this off the logit of a recent token, each time it occurs [else: 0]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number)]
     frequency_penalty: Option<f32>,
     /// The same seed gives the same text [else: another one each time; -v and --json show it]
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = count::<u64>)]
     seed: Option<u64>,
 }
 
@@ -218,10 +219,10 @@ struct TypedMachine {
     #[arg(long, value_enum, default_value_t = TypedBackend::Auto)]
     backend: TypedBackend,
     /// CPU threads; the text does not depend on it [default: one for each core]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "COUNT", value_parser = thread_count)]
     threads: Option<u32>,
     /// Tokens of the prompt to take in at once
-    #[arg(long, value_name = "COUNT", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "COUNT", default_value_t = 512, value_parser = positive)]
     batch: u32,
     /// How keys and values of the context are kept
     #[arg(long, value_name = "TYPE", value_enum, default_value_t = TypedKv::F16)]
@@ -347,6 +348,43 @@ impl TypedMachine {
             },
         }
     }
+}
+
+/// The value of `-n`.
+fn token_limit(text: &str) -> Result<i64, &'static str> {
+    text.parse().ok().filter(|count| *count >= -1).ok_or("expected a whole number, -1 or more")
+}
+
+fn thread_count(text: &str) -> Result<u32, &'static str> {
+    text.parse().ok().filter(|count| (1..=1024).contains(count)).ok_or("expected a whole number from 1 to 1024")
+}
+
+fn positive(text: &str) -> Result<u32, &'static str> {
+    text.parse().ok().filter(|count| *count > 0).ok_or("expected a whole number from 1 to 4294967295")
+}
+
+/// A count of an unsigned type.
+fn count<T: FromStr>(text: &str) -> Result<T, &'static str> {
+    text.parse().map_err(|_| "expected a whole number, 0 or more")
+}
+
+fn number(text: &str) -> Result<f32, &'static str> {
+    text.parse().map_err(|_| "expected a number")
+}
+
+/// Adds the usage to the errors that clap gives without it.
+fn with_usage(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
+    let mut command = Typed::command();
+    command.build();
+    let subcommand = arguments.iter().skip(1).find_map(|argument| command.find_subcommand(argument)).cloned();
+    if error.use_stderr()
+        && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+        && error.get(ContextKind::Usage).is_none()
+    {
+        let usage = subcommand.unwrap_or(command).render_usage();
+        error.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
+    }
+    error
 }
 
 /// A command line that clap accepts and that is wrong all the same.

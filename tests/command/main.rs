@@ -1,0 +1,9 @@
+//! The `redlite` command as a user and a shell meet it.
+
+mod command;
+mod generate;
+mod inspect;
+mod models;
+mod refusals;
+mod signals;
+mod tokens;
