@@ -7,14 +7,14 @@
 //! | [`quant`] | the table of quantisation types and their decoders |
 //! | [`npy`] | arrays of numbers, to compare with other programs |
 //! | [`gguf`] | the model file: metadata, tensor directory, positioned reads |
-//! | `tokenizer` | byte-level BPE from a file's vocabulary, streaming decoder |
+//! | [`tokenizer`] | byte-level BPE from a file's vocabulary, streaming decoder |
 //! | [`model`] | hyper-parameters and the checked inventory of tensors |
 //! | [`memory`] | the memory plan |
 //! | [`error`] | one error type, sorted by who can mend it |
 //! | [`backend`] | the seam between scheduler and device, and the CPU reference |
 //! | [`experts`] | which expert is in which slot |
 //! | [`engine`] | sessions, the layer loop, ingest, sampling |
-//! | `chat` | the file's chat template |
+//! | [`chat`] | the file's chat template |
 //! | `cli` | the `redlite` command |
 //!
 //! # Layer order
@@ -23,6 +23,7 @@
 //! `tests/architecture.rs` keeps it so.
 
 pub mod backend;
+pub mod chat;
 pub mod engine;
 pub mod error;
 pub mod experts;
@@ -31,3 +32,4 @@ pub mod memory;
 pub mod model;
 pub mod npy;
 pub mod quant;
+pub mod tokenizer;
