@@ -31,3 +31,4 @@ pub mod memory;
 pub mod model;
 pub mod npy;
 pub mod quant;
+pub mod tokenizer;
