@@ -6,8 +6,9 @@
 //! | --- | --- |
 //! | [`quant`] | the table of quantisation types and their decoders |
 //! | [`npy`] | arrays of numbers, to compare with other programs |
+//! | [`parity`] | how logits differ from another program's |
 //! | [`gguf`] | the model file: metadata, tensor directory, positioned reads |
-//! | `tokenizer` | byte-level BPE from a file's vocabulary, streaming decoder |
+//! | [`tokenizer`] | byte-level BPE from a file's vocabulary, streaming decoder |
 //! | [`model`] | hyper-parameters and the checked inventory of tensors |
 //! | [`memory`] | the memory plan |
 //! | [`error`] | one error type, sorted by who can mend it |
@@ -30,5 +31,6 @@ pub mod gguf;
 pub mod memory;
 pub mod model;
 pub mod npy;
+pub mod parity;
 pub mod quant;
 pub mod tokenizer;
