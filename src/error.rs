@@ -1,6 +1,6 @@
 //! One error type, sorted by who can mend it. A bug is none of these: it panics in tests and is reported as internal.
 
-use crate::{gguf, memory, model};
+use crate::{gguf, memory, model, tokenizer};
 
 /// Why something could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -11,6 +11,9 @@ pub enum Error {
     /// The file: it is sound, but no model that can be run.
     #[error(transparent)]
     Model(#[from] model::Error),
+    /// The file: its vocabulary.
+    #[error(transparent)]
+    Tokenizer(#[from] tokenizer::Error),
     /// The machine: not enough memory.
     #[error(transparent)]
     Memory(#[from] memory::DoesNotFit),

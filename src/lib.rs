@@ -15,7 +15,7 @@
 //! | [`backend`] | the seam between scheduler and device, and the CPU reference |
 //! | [`experts`] | which expert is in which slot |
 //! | [`engine`] | sessions, the layer loop, ingest, sampling |
-//! | `chat` | the file's chat template |
+//! | [`chat`] | the file's chat template |
 //! | `cli` | the `redlite` command |
 //!
 //! # Layer order
@@ -24,6 +24,7 @@
 //! `tests/architecture.rs` keeps it so.
 
 pub mod backend;
+pub mod chat;
 pub mod engine;
 pub mod error;
 pub mod experts;

@@ -1,6 +1,6 @@
 //! Causal attention over a KV cache, with an online softmax (arXiv 1805.02867) over its blocks.
 
-use super::dot::dots;
+use super::dot::dot;
 use crate::quant::simd::{Level, simd_dispatch};
 
 /// Attention of one query head over one block of keys after another.
@@ -44,7 +44,7 @@ simd_dispatch! {
     /// `scores[p] = scale q . k[p]`.
     fn score(query: &[f32], keys: &[f32], scale: f32, scores: &mut [f32]) {
         for (key, score) in keys.chunks_exact(query.len()).zip(scores) {
-            *score = dots([key], query)[0] * scale;
+            *score = dot(key, query) * scale;
         }
     }
 

@@ -1,6 +1,6 @@
 //! The gated delta rule (arXiv 2412.06464), row by row.
 
-use super::dot::dots;
+use super::dot::dot;
 use crate::quant::simd::simd_dispatch;
 
 /// What one row gives one value head.
@@ -29,11 +29,11 @@ simd_dispatch! {
             for s in state.iter_mut() {
                 *s *= decay;
             }
-            let delta = (value - dots([&*state], key)[0]) * beta;
+            let delta = (value - dot(state, key)) * beta;
             for (s, key) in state.iter_mut().zip(key) {
                 *s += delta * key;
             }
-            *out = dots([&*state], query)[0] * scale;
+            *out = dot(state, query) * scale;
         }
     }
 }

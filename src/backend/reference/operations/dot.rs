@@ -3,6 +3,7 @@
 use crate::quant::simd::simd_dispatch;
 
 const LANES: usize = 16;
+type Sums = [f32; LANES];
 
 simd_dispatch! {
     /// `out[r][t] = sum over i of rows[r][i] x[t][i]` for a few decoded rows, (rows, columns), and all inputs,
@@ -15,7 +16,7 @@ simd_dispatch! {
             let (top, bottom) = quad.split_at(2 * columns);
             let ((a, b), (c, d)) = (top.split_at(columns), bottom.split_at(columns));
             for (t, x) in x.chunks_exact(columns).enumerate() {
-                let sums = dots([a, b, c, d], x);
+                let sums = dot4([a, b, c, d], x);
                 for r in 0..4 {
                     out[r * inputs + t] = sums[r];
                 }
@@ -23,45 +24,71 @@ simd_dispatch! {
         }
         for (row, out) in quads.remainder().chunks_exact(columns).zip(outs.into_remainder().chunks_exact_mut(inputs)) {
             for (x, out) in x.chunks_exact(columns).zip(out) {
-                *out = dots([row], x)[0];
+                *out = dot(row, x);
             }
         }
     }
 }
 
-/// Dot products of several rows with one input; more rows at once hide the latency of the additions.
+/// `sum over i of a[i] b[i]`.
 #[inline(always)]
-pub(super) fn dots<const R: usize>(rows: [&[f32]; R], x: &[f32]) -> [f32; R] {
-    let mut sums = [[0f32; LANES]; R];
-    let (x_chunks, x_tail) = x.as_chunks::<LANES>();
-    let chunks = rows.map(|row| row.as_chunks::<LANES>().0);
-    for (i, x) in x_chunks.iter().enumerate() {
-        for r in 0..R {
-            let w = &chunks[r][i];
-            for lane in 0..LANES {
-                sums[r][lane] += w[lane] * x[lane];
-            }
-        }
+pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let (a, b) = (a.as_chunks(), b.as_chunks());
+    let mut sums = [0.0; LANES];
+    for (a, b) in a.0.iter().zip(b.0) {
+        multiply_add(&mut sums, a, b);
     }
-    for r in 0..R {
-        for (lane, x) in x_tail.iter().enumerate() {
-            sums[r][lane] += rows[r][x_chunks.len() * LANES + lane] * x;
-        }
+    if !a.1.is_empty() {
+        multiply_add(&mut sums, &padded(a.1), &padded(b.1));
     }
-    sums.map(halve)
+    total(&sums)
+}
+
+/// Dot products of four rows with one input: four chains of additions hide each other's latency.
+#[inline(always)]
+fn dot4(rows: [&[f32]; 4], x: &[f32]) -> [f32; 4] {
+    let x = x.as_chunks();
+    let [a, b, c, d] = rows.map(|row| row.as_chunks());
+    // Four variables and not an array, which the compiler would keep in memory.
+    let (mut sum_a, mut sum_b, mut sum_c, mut sum_d) = ([0.0; LANES], [0.0; LANES], [0.0; LANES], [0.0; LANES]);
+    for ((((a, b), c), d), x) in a.0.iter().zip(b.0).zip(c.0).zip(d.0).zip(x.0) {
+        multiply_add(&mut sum_a, a, x);
+        multiply_add(&mut sum_b, b, x);
+        multiply_add(&mut sum_c, c, x);
+        multiply_add(&mut sum_d, d, x);
+    }
+    if !x.1.is_empty() {
+        let x = padded(x.1);
+        multiply_add(&mut sum_a, &padded(a.1), &x);
+        multiply_add(&mut sum_b, &padded(b.1), &x);
+        multiply_add(&mut sum_c, &padded(c.1), &x);
+        multiply_add(&mut sum_d, &padded(d.1), &x);
+    }
+    [total(&sum_a), total(&sum_b), total(&sum_c), total(&sum_d)]
+}
+
+#[inline(always)]
+fn multiply_add(sums: &mut Sums, a: &Sums, b: &Sums) {
+    for lane in 0..LANES {
+        sums[lane] += a[lane] * b[lane];
+    }
+}
+
+#[inline(always)]
+fn padded(tail: &[f32]) -> Sums {
+    let mut padded = [0.0; LANES];
+    padded[..tail.len()].copy_from_slice(tail);
+    padded
 }
 
 /// The sum of all lanes, halves onto halves.
-#[inline(always)]
-fn halve(mut sums: [f32; LANES]) -> f32 {
-    let mut width = LANES / 2;
-    while width > 0 {
-        for lane in 0..width {
-            sums[lane] += sums[lane + width];
-        }
-        width /= 2;
-    }
-    sums[0]
+///
+/// Kept out of line: inlined, its shape makes the compiler choose vectors of four for the loop before it.
+#[inline(never)]
+fn total(sums: &Sums) -> f32 {
+    let eight: [f32; 8] = std::array::from_fn(|lane| sums[lane] + sums[lane + 8]);
+    let four: [f32; 4] = std::array::from_fn(|lane| eight[lane] + eight[lane + 4]);
+    (four[0] + four[2]) + (four[1] + four[3])
 }
 
 #[cfg(test)]
@@ -80,7 +107,7 @@ mod tests {
             let exact: f64 = a.iter().zip(&b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
             // Each of at most length / 16 + 4 additions rounds a partial sum that is at most `length` large.
             let bound = f64::from(f32::EPSILON) * (length as f64 / 16.0 + 5.0) * length as f64;
-            let result = f64::from(dots([&a], &b)[0]);
+            let result = f64::from(dot(&a, &b));
             assert!((result - exact).abs() <= bound, "length {length}: {result} for {exact}");
         }
     }
@@ -94,7 +121,7 @@ mod tests {
                 dot_tile(*level, &w, &x, columns, &mut out);
                 for r in 0..rows {
                     for t in 0..inputs {
-                        let single = dots([&w[r * columns..][..columns]], &x[t * columns..][..columns])[0];
+                        let single = dot(&w[r * columns..][..columns], &x[t * columns..][..columns]);
                         assert_eq!(out[r * inputs + t].to_bits(), single.to_bits());
                     }
                 }
