@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | [`quant`] | the table of quantisation types and their decoders |
 //! | [`npy`] | arrays of numbers, to compare with other programs |
+//! | [`parity`] | how logits differ from another program's |
 //! | [`gguf`] | the model file: metadata, tensor directory, positioned reads |
 //! | [`tokenizer`] | byte-level BPE from a file's vocabulary, streaming decoder |
 //! | [`chat`] | the file's chat template |
@@ -36,5 +37,6 @@ pub mod gguf;
 pub mod memory;
 pub mod model;
 pub mod npy;
+pub mod parity;
 pub mod quant;
 pub mod tokenizer;

@@ -1,0 +1,74 @@
+//! The options of all subcommands that load a model.
+
+use super::Outcome;
+use clap::{Args, ValueEnum};
+use redlite::engine::{BackendKind, Engine, LoadOptions};
+use redlite::gguf::Gguf;
+use redlite::memory::KvType;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+#[derive(Args)]
+pub struct ModelArguments {
+    /// The model file (GGUF; of a split set, any part)
+    #[arg(short, long, value_name = "MODEL")]
+    pub model: PathBuf,
+
+    /// Where to compute
+    #[arg(long, value_enum, default_value_t = BackendName::Auto)]
+    backend: BackendName,
+
+    /// How keys and values are kept
+    #[arg(long, value_enum, default_value_t = KvName::F16)]
+    kv_type: KvName,
+
+    /// Most tokens of a chunk
+    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..))]
+    pub batch: u32,
+
+    /// CPU threads [default: one a core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum BackendName {
+    Auto,
+    Reference,
+    Wgsl,
+    Msl,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum KvName {
+    F16,
+    F32,
+}
+
+impl ModelArguments {
+    /// Opens the model file.
+    pub fn open(&self) -> Outcome<Arc<Gguf>> {
+        Ok(Arc::new(Gguf::open(&self.model)?))
+    }
+
+    /// Loads the model for sessions of `context` tokens.
+    pub fn load(&self, file: Arc<Gguf>, context: usize, next_token: bool) -> Outcome<Engine> {
+        let options = LoadOptions {
+            backend: match self.backend {
+                BackendName::Auto => BackendKind::Auto,
+                BackendName::Reference => BackendKind::Reference,
+                BackendName::Wgsl => BackendKind::Wgsl,
+                BackendName::Msl => BackendKind::Msl,
+            },
+            threads: self.threads.map(usize::from),
+            kv_type: match self.kv_type {
+                KvName::F16 => KvType::F16,
+                KvName::F32 => KvType::F32,
+            },
+            batch: self.batch,
+            context: u32::try_from(context)?,
+            next_token,
+        };
+        Ok(Engine::load(file, &options, &|_| true)?)
+    }
+}
