@@ -8,9 +8,9 @@ use super::{Failure, generate};
 use crate::engine::BackendKind;
 use crate::memory::KvType;
 use crate::tokenizer::Special;
-use clap::builder::NonEmptyStringValueParser;
+use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -215,9 +215,15 @@ struct TypedSampling {
 #[derive(Args)]
 #[command(next_help_heading = "Machine")]
 struct TypedMachine {
-    /// What computes
-    #[arg(long, value_enum, default_value_t = TypedBackend::Auto)]
-    backend: TypedBackend,
+    /// What computes; wgsl and msl are not in this version yet
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value_t,
+        value_parser = PossibleValuesParser::new(BackendKind::ALL.map(BackendKind::name))
+            .try_map(|name| name.parse::<BackendKind>()),
+    )]
+    backend: BackendKind,
     /// CPU threads; the text does not depend on it [default: one for each core]
     #[arg(long, value_name = "COUNT", value_parser = thread_count)]
     threads: Option<u32>,
@@ -225,28 +231,14 @@ struct TypedMachine {
     #[arg(long, value_name = "COUNT", default_value_t = 512, value_parser = positive)]
     batch: u32,
     /// How keys and values of the context are kept
-    #[arg(long, value_name = "TYPE", value_enum, default_value_t = TypedKv::F16)]
-    kv_type: TypedKv,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum TypedBackend {
-    /// The best that this machine has
-    Auto,
-    /// The CPU
-    Reference,
-    /// GPU by WGSL (not in this version yet)
-    Wgsl,
-    /// Apple GPU by MSL (not in this version yet)
-    Msl,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum TypedKv {
-    /// Half precision
-    F16,
-    /// Single precision
-    F32,
+    #[arg(
+        long,
+        value_name = "TYPE",
+        default_value_t,
+        value_parser = PossibleValuesParser::new(KvType::ALL.map(KvType::name))
+            .try_map(|name| name.parse::<KvType>()),
+    )]
+    kv_type: KvType,
 }
 
 #[derive(Args)]
@@ -334,18 +326,10 @@ impl TypedSampling {
 impl TypedMachine {
     fn options(&self) -> generate::Machine {
         generate::Machine {
-            backend: match self.backend {
-                TypedBackend::Auto => BackendKind::Auto,
-                TypedBackend::Reference => BackendKind::Reference,
-                TypedBackend::Wgsl => BackendKind::Wgsl,
-                TypedBackend::Msl => BackendKind::Msl,
-            },
+            backend: self.backend,
             threads: self.threads.map(|count| count as usize),
             batch: self.batch,
-            kv_type: match self.kv_type {
-                TypedKv::F16 => KvType::F16,
-                TypedKv::F32 => KvType::F32,
-            },
+            kv_type: self.kv_type,
         }
     }
 }

@@ -303,7 +303,7 @@ impl Job<'_> {
             "device": done.backend.as_ref().map(|(_, device)| device),
             "context": self.context,
             "batch": self.options.machine.batch,
-            "kv_type": match self.options.machine.kv_type { KvType::F16 => "f16", KvType::F32 => "f32" },
+            "kv_type": self.options.machine.kv_type.name(),
             "seed": sampling.seed,
             "sampling": {
                 "temperature": output::json_number(sampling.temperature),

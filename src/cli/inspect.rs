@@ -222,7 +222,7 @@ impl Needs {
             plan: PlanReport {
                 context,
                 batch: request.batch,
-                kv_type: "f16",
+                kv_type: request.kv_type.name(),
                 dense_bytes: plan.dense,
                 expert_bytes: plan.experts,
                 kv_bytes: plan.kv,

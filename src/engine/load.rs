@@ -8,6 +8,8 @@ use crate::experts;
 use crate::gguf::Gguf;
 use crate::memory::{self, KvType, Request};
 use crate::model::Model;
+use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// Which backend to use.
@@ -22,6 +24,40 @@ pub enum BackendKind {
     Wgsl,
     /// Metal with hand-written MSL.
     Msl,
+}
+
+impl BackendKind {
+    /// All of them.
+    pub const ALL: [BackendKind; 4] = [BackendKind::Auto, BackendKind::Reference, BackendKind::Wgsl, BackendKind::Msl];
+
+    /// The name, as it is typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            BackendKind::Auto => "auto",
+            BackendKind::Reference => "reference",
+            BackendKind::Wgsl => "wgsl",
+            BackendKind::Msl => "msl",
+        }
+    }
+}
+
+impl fmt::Display for BackendKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that no backend has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no backend; expected one of {names}", names = BackendKind::ALL.map(BackendKind::name).join(", "))]
+pub struct UnknownBackend(pub String);
+
+impl FromStr for BackendKind {
+    type Err = UnknownBackend;
+
+    fn from_str(name: &str) -> std::result::Result<BackendKind, UnknownBackend> {
+        BackendKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| UnknownBackend(name.into()))
+    }
 }
 
 /// How to load a model.
@@ -98,10 +134,29 @@ impl Engine {
 }
 
 fn check_backend(kind: BackendKind) -> Result<()> {
-    let missing = |text: &str| Err(Error::Backend(format!("{text}; use `--backend reference`")));
+    let missing = |api: &str| {
+        let reference = BackendKind::Reference;
+        Err(Error::Backend(format!(
+            "the {kind} backend ({api}) is not in this version yet; use `--backend {reference}`"
+        )))
+    };
     match kind {
         BackendKind::Auto | BackendKind::Reference => Ok(()),
-        BackendKind::Wgsl => missing("the wgsl backend (wgpu) is not in this version yet"),
-        BackendKind::Msl => missing("the msl backend (Metal) is not in this version yet"),
+        BackendKind::Wgsl => missing("wgpu"),
+        BackendKind::Msl => missing("Metal"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_backend_is_found_by_its_name_and_by_no_other() {
+        for kind in BackendKind::ALL {
+            assert_eq!(kind.name().parse(), Ok(kind));
+        }
+        let error = "cuda".parse::<BackendKind>().unwrap_err().to_string();
+        assert_eq!(error, "\"cuda\" is no backend; expected one of auto, reference, wgsl, msl");
     }
 }

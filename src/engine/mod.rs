@@ -8,7 +8,7 @@ mod pass;
 pub mod sampling;
 mod session;
 
-pub use load::{BackendKind, LoadOptions, Progress};
+pub use load::{BackendKind, LoadOptions, Progress, UnknownBackend};
 pub use session::{Session, ShowLogits, ShowRouting, Wanted};
 
 use crate::backend::{Backend, SlotTable};

@@ -6,6 +6,7 @@ pub use machine::available;
 
 use crate::model::Model;
 use std::fmt;
+use std::str::FromStr;
 
 /// The type in which keys and values are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -18,12 +19,42 @@ pub enum KvType {
 }
 
 impl KvType {
+    /// All of them.
+    pub const ALL: [KvType; 2] = [KvType::F16, KvType::F32];
+
+    /// The name, as it is typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            KvType::F16 => "f16",
+            KvType::F32 => "f32",
+        }
+    }
+
     /// Bytes of one value.
     pub fn bytes(self) -> usize {
         match self {
             KvType::F16 => 2,
             KvType::F32 => 4,
         }
+    }
+}
+
+impl fmt::Display for KvType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that no [`KvType`] has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no type of keys and values; expected {names}", names = KvType::ALL.map(KvType::name).join(" or "))]
+pub struct UnknownKvType(pub String);
+
+impl FromStr for KvType {
+    type Err = UnknownKvType;
+
+    fn from_str(name: &str) -> Result<KvType, UnknownKvType> {
+        KvType::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| UnknownKvType(name.into()))
     }
 }
 
@@ -160,6 +191,15 @@ fn scratch_bytes(model: &Model, rows: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_type_is_found_by_its_name_and_by_no_other() {
+        for kind in KvType::ALL {
+            assert_eq!(kind.name().parse(), Ok(kind));
+        }
+        let error = "q8_0".parse::<KvType>().unwrap_err().to_string();
+        assert_eq!(error, "\"q8_0\" is no type of keys and values; expected f16 or f32");
+    }
 
     #[test]
     fn a_plan_that_does_not_fit_says_both_numbers() {

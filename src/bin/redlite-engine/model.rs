@@ -1,7 +1,8 @@
 //! The options of all subcommands that load a model.
 
 use super::Outcome;
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use redlite::engine::{BackendKind, Engine, LoadOptions};
 use redlite::gguf::Gguf;
 use redlite::memory::KvType;
@@ -15,12 +16,24 @@ pub struct ModelArguments {
     pub model: PathBuf,
 
     /// Where to compute
-    #[arg(long, value_enum, default_value_t = BackendName::Auto)]
-    backend: BackendName,
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value_t,
+        value_parser = PossibleValuesParser::new(BackendKind::ALL.map(BackendKind::name))
+            .try_map(|name| name.parse::<BackendKind>()),
+    )]
+    backend: BackendKind,
 
     /// How keys and values are kept
-    #[arg(long, value_enum, default_value_t = KvName::F16)]
-    kv_type: KvName,
+    #[arg(
+        long,
+        value_name = "TYPE",
+        default_value_t,
+        value_parser = PossibleValuesParser::new(KvType::ALL.map(KvType::name))
+            .try_map(|name| name.parse::<KvType>()),
+    )]
+    kv_type: KvType,
 
     /// Most tokens of a chunk
     #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..))]
@@ -29,20 +42,6 @@ pub struct ModelArguments {
     /// CPU threads [default: one a core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum BackendName {
-    Auto,
-    Reference,
-    Wgsl,
-    Msl,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum KvName {
-    F16,
-    F32,
 }
 
 impl ModelArguments {
@@ -54,17 +53,9 @@ impl ModelArguments {
     /// Loads the model for sessions of `context` tokens.
     pub fn load(&self, file: Arc<Gguf>, context: usize, next_token: bool) -> Outcome<Engine> {
         let options = LoadOptions {
-            backend: match self.backend {
-                BackendName::Auto => BackendKind::Auto,
-                BackendName::Reference => BackendKind::Reference,
-                BackendName::Wgsl => BackendKind::Wgsl,
-                BackendName::Msl => BackendKind::Msl,
-            },
+            backend: self.backend,
             threads: self.threads.map(usize::from),
-            kv_type: match self.kv_type {
-                KvName::F16 => KvType::F16,
-                KvName::F32 => KvType::F32,
-            },
+            kv_type: self.kv_type,
             batch: self.batch,
             context: u32::try_from(context)?,
             next_token,
