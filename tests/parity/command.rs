@@ -138,7 +138,25 @@ fn logits_says_what_is_wrong_with_its_arguments() {
     expect(run("1 2 3", &["--backend", "msl"]), 1, "msl");
     expect(run("1 2 3", &["--routing", path(&out)]), 2, "named twice");
     expect(run("1 2 3", &["--routing", path(&ids)]), 2, "named twice");
+    expect(run("1 2 3", &["--routing", path(&model)]), 2, "named twice");
     assert_eq!(fs::read_to_string(&ids).unwrap(), "1 2 3", "an input is never removed");
+}
+
+#[test]
+fn the_embedded_model_is_taken_where_none_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ids, named, embedded) =
+        (folder.path().join("ids.txt"), folder.path().join("named.npy"), folder.path().join("embedded.npy"));
+    fs::write(&ids, "1 2 3").unwrap();
+    let model = fixture(MINI);
+    for (out, model) in [(&named, &["-m", path(&model)][..]), (&embedded, &[])] {
+        let run = engine(&[&["logits", "--tokens", path(&ids), "--out", path(out)], model].concat());
+        assert_eq!((run.code, run.error.as_str()), (0, ""));
+    }
+    let logits = |out| Array::<f32>::read(out).unwrap();
+    let (named, embedded) = (logits(&named), logits(&embedded));
+    assert_eq!(embedded.shape, [3, 8192]);
+    assert!(bits(&named.values) == bits(&embedded.values));
 }
 
 #[test]

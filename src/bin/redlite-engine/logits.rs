@@ -52,7 +52,8 @@ pub fn run(arguments: &Arguments) -> Outcome<()> {
     if let Some((ids, logits)) = &routing_paths {
         outputs.extend([*ids, logits]);
     }
-    remove_older(&outputs, &[&arguments.model.model, &arguments.tokens])?;
+    let inputs: Vec<&Path> = arguments.model.model.iter().chain([&arguments.tokens]).map(PathBuf::as_path).collect();
+    remove_older(&outputs, &inputs)?;
 
     let tokens = read_tokens(&arguments.tokens)?;
     let positions = arguments.positions.clone().unwrap_or(0..tokens.len());

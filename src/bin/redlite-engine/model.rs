@@ -3,6 +3,7 @@
 use super::Outcome;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use redlite::embedded;
 use redlite::engine::{BackendKind, Engine, LoadOptions};
 use redlite::gguf::Gguf;
 use redlite::memory::KvType;
@@ -11,9 +12,9 @@ use std::sync::Arc;
 
 #[derive(Args)]
 pub struct ModelArguments {
-    /// The model file (GGUF; of a split set, any part)
+    /// The model file (GGUF; of a split set, any part) [default: the small model that comes with the program]
     #[arg(short, long, value_name = "MODEL")]
-    pub model: PathBuf,
+    pub model: Option<PathBuf>,
 
     /// Where to compute
     #[arg(
@@ -45,9 +46,12 @@ pub struct ModelArguments {
 }
 
 impl ModelArguments {
-    /// Opens the model file.
+    /// Opens the model file that was named, or the embedded one.
     pub fn open(&self) -> Outcome<Arc<Gguf>> {
-        Ok(Arc::new(Gguf::open(&self.model)?))
+        Ok(Arc::new(match &self.model {
+            Some(path) => Gguf::open(path)?,
+            None => embedded::open()?,
+        }))
     }
 
     /// Loads the model for sessions of `context` tokens.
