@@ -93,6 +93,7 @@ struct Needs {
     experts_used: usize,
     /// Bytes of one routed expert in each layer, the next-token block's last.
     expert_bytes: Vec<usize>,
+    /// Of the trunk: the next-token block is not loaded to generate text.
     kv_bytes_per_token: KvBytes,
     state_bytes: u64,
     plan: PlanReport,
@@ -215,8 +216,8 @@ impl Needs {
             experts_used: config.experts.used,
             expert_bytes: model.all_layers().map(|layer| layer.experts.expert_bytes()).collect(),
             kv_bytes_per_token: KvBytes {
-                f16: memory::kv_bytes_per_token(model, KvType::F16),
-                f32: memory::kv_bytes_per_token(model, KvType::F32),
+                f16: memory::kv_bytes_per_token(model, KvType::F16, false),
+                f32: memory::kv_bytes_per_token(model, KvType::F32, false),
             },
             state_bytes: memory::state_bytes(model),
             plan: PlanReport {

@@ -145,10 +145,12 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// Bytes of keys and values of one token, over all layers that keep them.
-pub fn kv_bytes_per_token(model: &Model, kv_type: KvType) -> u64 {
+/// Bytes of keys and values of one token, over all layers of the trunk that keep them and, where `next_token` asks for
+/// it and the model has one, the next-token block.
+pub fn kv_bytes_per_token(model: &Model, kv_type: KvType, next_token: bool) -> u64 {
     let config = &model.config;
-    (config.kv_layers() * 2 * config.attention.kv_size() * kv_type.bytes()) as u64
+    let layers = config.kv_layers() + usize::from(next_token && config.next_token);
+    (layers * 2 * config.attention.kv_size() * kv_type.bytes()) as u64
 }
 
 /// Bytes of the recurrent and convolution states of one sequence, over all layers that have them (always `f32`).
@@ -170,7 +172,7 @@ pub fn plan(model: &Model, request: &Request) -> Plan {
     Plan {
         dense,
         experts,
-        kv: kv_bytes_per_token(model, request.kv_type) * u64::from(request.context),
+        kv: kv_bytes_per_token(model, request.kv_type, request.next_token) * u64::from(request.context),
         states: state_bytes(model),
         scratch: scratch_bytes(model, request.batch.min(request.context)),
     }

@@ -118,10 +118,10 @@ impl DeltaNetConfig {
 }
 
 impl Config {
-    /// Trunk layers with full attention, and the next-token block where there is one: those that keep keys and
-    /// values.
+    /// Trunk layers with full attention: those that keep keys and values. The next-token block, where it is loaded,
+    /// keeps its own besides.
     pub fn kv_layers(&self) -> usize {
-        self.mixers.iter().filter(|kind| **kind == MixerKind::Attention).count() + usize::from(self.next_token)
+        self.mixers.iter().filter(|kind| **kind == MixerKind::Attention).count()
     }
 
     /// Trunk layers with a recurrent state.

@@ -43,8 +43,14 @@ fn json_gives_bytes_by_type_and_the_memory_plan() {
     // Six layers of 4 heads of 128 x 128, and 3 taps of 2 x 256 + 512 channels, in f32.
     assert_eq!(needs["state_bytes"], 6 * 4 * (4 * 128 * 128 + 3 * 1024));
     let kv = &needs["kv_bytes_per_token"];
-    assert_eq!(kv["f32"].as_u64().unwrap(), 2 * kv["f16"].as_u64().unwrap());
+    // Keys and values of the trunk's two attention layers: the next-token block's are not kept to generate text.
+    let values = 2
+        * 2
+        * report["metadata"]["qwen3next.attention.head_count_kv"].as_u64().unwrap()
+        * report["metadata"]["qwen3next.attention.key_length"].as_u64().unwrap();
+    assert_eq!(kv, &serde_json::json!({"f16": 2 * values, "f32": 4 * values}));
     let plan = &needs["plan"];
+    assert_eq!(plan["kv_bytes"].as_u64().unwrap(), 2 * values * plan["context"].as_u64().unwrap());
     let parts = ["dense_bytes", "expert_bytes", "kv_bytes", "state_bytes", "scratch_bytes"];
     let sum: u64 = parts.iter().map(|part| plan[part].as_u64().unwrap()).sum();
     assert_eq!(plan["total_bytes"].as_u64(), Some(sum));

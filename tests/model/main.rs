@@ -4,6 +4,7 @@
 mod support;
 
 use redlite::gguf::{Gguf, Value};
+use redlite::memory::{self, KvType, Request};
 use redlite::model::Model;
 use redlite::quant::Type;
 use std::sync::Arc;
@@ -52,6 +53,26 @@ fn a_file_without_a_next_token_block_is_accepted() {
     let model = open(&blueprint).unwrap();
     assert!(model.next_token.is_none());
     assert_eq!((model.config.layers, model.config.kv_layers()), (4, 1));
+}
+
+#[test]
+fn the_memory_plan_counts_the_next_token_block_only_where_it_is_loaded() {
+    let model = open(&zoo()).unwrap();
+    let plan =
+        |next_token| memory::plan(&model, &Request { context: 100, batch: 10, kv_type: KvType::F16, next_token });
+    let (trunk, whole) = (plan(false), plan(true));
+    // The zoo's trunk has one attention layer, and its next-token block is another of the same size.
+    assert_eq!(trunk.kv, 100 * memory::kv_bytes_per_token(&model, KvType::F16, false));
+    assert_eq!(whole.kv, 2 * trunk.kv);
+    assert!(whole.dense > trunk.dense && whole.experts > trunk.experts);
+    let file: u64 = model.file.tensors().iter().map(|tensor| tensor.bytes).sum();
+    assert_eq!(whole.dense + whole.experts, file);
+
+    let mut without = zoo();
+    without.tensors.retain(|tensor| !tensor.name.starts_with("blk.4."));
+    without.unset("qwen3next.nextn_predict_layers").set("qwen3next.block_count", 4u32);
+    let without = open(&without).unwrap();
+    assert_eq!(memory::kv_bytes_per_token(&without, KvType::F16, true), trunk.kv / 100, "there is none to load");
 }
 
 #[test]

@@ -65,7 +65,9 @@ fn describe_needs(needs: &Needs, lines: &mut Lines) {
     };
     lines.row("one expert", expert);
     let kv = &needs.kv_bytes_per_token;
-    lines.row("keys and values", format!("{} a token (f16), {} (f32)", Bytes(kv.f16), Bytes(kv.f32)));
+    let layers = needs.attention_layers;
+    let kv = format!("{} a token (f16), {} (f32), in {layers} layers", Bytes(kv.f16), Bytes(kv.f32));
+    lines.row("keys and values", kv);
     lines.row("recurrent state", format!("{} a sequence", Bytes(needs.state_bytes)));
 
     let plan = &needs.plan;
