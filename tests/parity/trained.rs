@@ -46,6 +46,13 @@ fn error(key: &Key, logits: &[f32]) -> f64 {
     errors.into_iter().map(f64::abs).fold(0.0, f64::max)
 }
 
+/// The most by which a position may differ that has no near-tie of its own but stands behind one, whose choice went into
+/// the states and keys that it reads.
+///
+/// In the measured run the one other choice moved the position where it was made by 0.34, and none of those behind it by
+/// more than [`EXACT`]. A choice is carried on as one position among many, so that this stays well below the former.
+const INHERITED: f64 = 0.1;
+
 /// The positions at which the trained model differs from the recording by more than [`EXACT`], each with the layer
 /// whose router was undecided there.
 ///
@@ -61,14 +68,18 @@ fn near_ties() -> Vec<(usize, usize)> {
         match (0..RECORDING.layers()).find(undecided) {
             Some(layer) => found.push((position, layer)),
             // A state that another choice went into differs from there on.
-            None => assert!(!found.is_empty(), "position {position} differs by {error:.1e} without a near-tie"),
+            None => assert!(
+                !found.is_empty() && *error <= INHERITED,
+                "position {position} differs by {error:.1e} without a near-tie"
+            ),
         }
     }
     for (position, layer) in &found {
         println!(
             "position {position}, layer {layer}: another expert than llama.cpp's; the router logits are {:.1e} apart, \
-             their error is {router_error:.1e}",
-            RECORDING.router_gap(*layer, *position)
+             their error is {router_error:.1e}; the position differs by {:.1e}",
+            RECORDING.router_gap(*layer, *position),
+            errors[*position]
         );
     }
     found
