@@ -1,7 +1,8 @@
 //! `redlite generate` on the embedded model.
 
 use crate::command::{run, run_with_input};
-use crate::models::{self, fixture, zoo, zoo_with};
+use crate::models::{self, zoo, zoo_with};
+use crate::support::fixture;
 use redlite::gguf::Value;
 use std::fs;
 

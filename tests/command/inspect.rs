@@ -1,7 +1,8 @@
 //! `redlite inspect`.
 
 use crate::command::run;
-use crate::models::{split_zoo, vocabulary_only, zoo, zoo_with};
+use crate::models::{vocabulary_only, zoo, zoo_with};
+use crate::support::Blueprint;
 
 #[test]
 fn the_embedded_model_is_described_where_none_is_named() {
@@ -72,8 +73,8 @@ fn tensors_are_listed_where_asked_for() {
 #[test]
 fn a_split_set_is_one_model_from_any_of_its_files() {
     let directory = tempfile::tempdir().unwrap();
-    let second = split_zoo(directory.path());
-    let split = run(&["inspect", "--json", "--tensors", second.to_str().unwrap()]).json();
+    let parts = Blueprint::of("zoo.gguf").write_split(directory.path(), "zoo", 2);
+    let split = run(&["inspect", "--json", "--tensors", parts[1].to_str().unwrap()]).json();
     let whole = run(&["inspect", "--json", "--tensors", zoo().to_str().unwrap()]).json();
     for key in ["tensors", "tensors_by_type", "parameters", "name", "cannot_run", "tokenizer"] {
         assert_eq!(split[key], whole[key], "{key}");

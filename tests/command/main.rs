@@ -6,4 +6,6 @@ mod inspect;
 mod models;
 mod refusals;
 mod signals;
+#[path = "../support/mod.rs"]
+mod support;
 mod tokens;

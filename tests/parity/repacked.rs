@@ -99,18 +99,11 @@ fn fused_tensors_give_the_bits_of_separate_ones() {
 fn a_split_set_gives_the_bits_of_the_whole_file_from_any_of_its_parts() {
     let whole = Blueprint::of("zoo.gguf");
     let folder = tempfile::tempdir().unwrap();
-    let path = |number: u32| folder.path().join(format!("zoo-{number:05}-of-00003.gguf"));
-    let third = whole.tensors.len().div_ceil(3);
-    for (number, tensors) in (0..3u16).zip(whole.tensors.chunks(third)) {
-        let metadata = if number == 0 { whole.metadata.clone() } else { Vec::new() };
-        let mut part = Blueprint { metadata, tensors: tensors.to_vec() };
-        part.set("split.no", number).set("split.count", 3u16);
-        part.set("split.tensors.count", whole.tensors.len() as i32);
-        part.write(&path(u32::from(number) + 1));
-    }
+    let parts = whole.write_split(folder.path(), "zoo", 3);
+    assert_eq!(parts.len(), 3);
     let expected = run_blueprint(&whole);
-    for number in 1..=3 {
-        assert!(run(&path(number)) == expected, "opened from part {number}");
+    for part in parts {
+        assert!(run(&part) == expected, "opened from {}", part.display());
     }
 }
 

@@ -1,4 +1,5 @@
 //! Model files taken apart, changed and put together again.
+#![allow(dead_code, reason = "each test program uses some of it")]
 
 use redlite::gguf::{Gguf, Value, writer::Writer};
 use redlite::quant::Type;
@@ -70,6 +71,22 @@ impl Blueprint {
     pub fn add(&mut self, tensor: Tensor) -> &mut Blueprint {
         self.tensors.push(tensor);
         self
+    }
+
+    /// Writes the file as a set of `parts` files with names as such sets have them, and gives these.
+    pub fn write_split(&self, directory: &Path, stem: &str, parts: u16) -> Vec<PathBuf> {
+        let share = self.tensors.len().div_ceil(parts.into());
+        let mut paths = Vec::new();
+        for (number, tensors) in (0..parts).zip(self.tensors.chunks(share)) {
+            let metadata = if number == 0 { self.metadata.clone() } else { Vec::new() };
+            let mut part = Blueprint { metadata, tensors: tensors.to_vec() };
+            part.set("split.no", number).set("split.count", parts);
+            part.set("split.tensors.count", self.tensors.len() as i32);
+            let path = directory.join(format!("{stem}-{:05}-of-{parts:05}.gguf", number + 1));
+            part.write(&path);
+            paths.push(path);
+        }
+        paths
     }
 
     /// Writes the file.
