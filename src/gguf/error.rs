@@ -6,6 +6,7 @@ use crate::quant;
 
 /// A fault of a model file. `file` is the path or name it was opened by.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant's message says what it is")]
 #[non_exhaustive]
 pub enum Error {
     // The file as a whole.

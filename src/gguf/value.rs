@@ -10,10 +10,12 @@ macro_rules! value_types {
     ($($variant:ident $id:literal $type:ty, $name:literal;)*) => {
         /// A metadata value.
         #[derive(Clone, Debug, PartialEq)]
+        #[expect(missing_docs, reason = "each variant is named as what it holds")]
         pub enum Value { $($variant($type),)* Array(Array) }
 
         /// A metadata array. An empty one has an element type, too.
         #[derive(Clone, Debug, PartialEq)]
+        #[expect(missing_docs, reason = "each variant is named as what it holds")]
         pub enum Array { $($variant(Vec<$type>),)* }
 
         impl Value {

@@ -26,10 +26,11 @@ pub struct TypeInfo {
 }
 
 macro_rules! type_table {
-    ($($(#[$doc:meta])* $variant:ident $id:literal $name:literal $length:literal $bytes:literal $decode:path;)*) => {
+    ($($variant:ident $id:literal $name:literal $length:literal $bytes:literal $decode:path;)*) => {
         /// A quantisation type that Red Lite reads.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum Type { $($(#[$doc])* $variant),* }
+        #[expect(missing_docs, reason = "each variant is named as its type")]
+        pub enum Type { $($variant),* }
 
         impl Type {
             /// Every type, in the order of the table.
