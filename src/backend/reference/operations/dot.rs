@@ -5,20 +5,30 @@ use crate::quant::simd::simd_dispatch;
 const LANES: usize = 16;
 type Sums = [f32; LANES];
 
+/// Inputs whose partial sums are kept before they are added up.
+const WAITING: usize = 8;
+
 simd_dispatch! {
     /// `out[r][t] = sum over i of rows[r][i] x[t][i]` for a few decoded rows, (rows, columns), and all inputs,
     /// (inputs, columns).
     pub fn dot_tile(rows: &[f32], x: &[f32], columns: usize, out: &mut [f32]) {
         let inputs = x.len() / columns;
+        // Two loops, and not one that adds up each product's partial sums: the compiler would choose its vectors for
+        // the few additions at the end, not for the many before.
+        let mut waiting = [[[0.0; LANES]; 4]; WAITING];
         let mut quads = rows.chunks_exact(4 * columns);
         let mut outs = out.chunks_exact_mut(4 * inputs);
         for (quad, out) in quads.by_ref().zip(outs.by_ref()) {
             let (top, bottom) = quad.split_at(2 * columns);
             let ((a, b), (c, d)) = (top.split_at(columns), bottom.split_at(columns));
-            for (t, x) in x.chunks_exact(columns).enumerate() {
-                let sums = dot4([a, b, c, d], x);
-                for r in 0..4 {
-                    out[r * inputs + t] = sums[r];
+            for (first, x) in (0..).step_by(WAITING).zip(x.chunks(WAITING * columns)) {
+                for (x, sums) in x.chunks_exact(columns).zip(&mut waiting) {
+                    *sums = partial_sums([a, b, c, d], x);
+                }
+                for (t, sums) in (first..inputs).zip(&waiting) {
+                    for r in 0..4 {
+                        out[r * inputs + t] = add_up(&sums[r]);
+                    }
                 }
             }
         }
@@ -44,9 +54,9 @@ pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
     total(&sums)
 }
 
-/// Dot products of four rows with one input: four chains of additions hide each other's latency.
+/// Partial sums of four rows' dot products with one input: four chains of additions hide each other's latency.
 #[inline(always)]
-fn dot4(rows: [&[f32]; 4], x: &[f32]) -> [f32; 4] {
+fn partial_sums(rows: [&[f32]; 4], x: &[f32]) -> [Sums; 4] {
     let x = x.as_chunks();
     let [a, b, c, d] = rows.map(|row| row.as_chunks());
     // Four variables and not an array, which the compiler would keep in memory.
@@ -64,7 +74,7 @@ fn dot4(rows: [&[f32]; 4], x: &[f32]) -> [f32; 4] {
         multiply_add(&mut sum_c, &padded(c.1), &x);
         multiply_add(&mut sum_d, &padded(d.1), &x);
     }
-    [total(&sum_a), total(&sum_b), total(&sum_c), total(&sum_d)]
+    [sum_a, sum_b, sum_c, sum_d]
 }
 
 #[inline(always)]
@@ -81,11 +91,15 @@ fn padded(tail: &[f32]) -> Sums {
     padded
 }
 
-/// The sum of all lanes, halves onto halves.
-///
-/// Kept out of line: inlined, its shape makes the compiler choose vectors of four for the loop before it.
+/// [`add_up`], kept out of line: right behind a loop its shape makes the compiler choose vectors of four for that, too.
 #[inline(never)]
 fn total(sums: &Sums) -> f32 {
+    add_up(sums)
+}
+
+/// The sum of all lanes, halves onto halves.
+#[inline(always)]
+fn add_up(sums: &Sums) -> f32 {
     let eight: [f32; 8] = std::array::from_fn(|lane| sums[lane] + sums[lane + 8]);
     let four: [f32; 4] = std::array::from_fn(|lane| eight[lane] + eight[lane + 4]);
     (four[0] + four[2]) + (four[1] + four[3])
@@ -114,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_tile_gives_the_bits_of_single_products_on_every_instruction_set() {
-        for (rows, inputs, columns) in [(1, 1, 7), (4, 3, 64), (7, 2, 40), (9, 5, 256)] {
+        for (rows, inputs, columns) in [(1, 1, 7), (4, 3, 64), (7, 2, 40), (9, 5, 256), (5, 16, 48), (4, 39, 33)] {
             let (w, x) = (values(3, rows * columns), values(4, inputs * columns));
             for level in Level::available() {
                 let mut out = vec![f32::NAN; rows * inputs];
