@@ -3,11 +3,22 @@
 //! The crates for this format pull in C or are many times its size: a file is a magic, a header in Python's syntax,
 //! and the values (<https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>).
 
+mod header;
+
+use header::parse_header;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// Bytes of a value.
+const VALUE: usize = 4;
+
+/// Bytes of the longest header: as many as the first version of the format can have.
+const MAX_HEADER: u32 = u16::MAX as u32;
+
+const NOT_REGULAR: &str = "not a regular file";
 
 /// Why an array could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -73,48 +84,93 @@ impl<T: Number> Array<T> {
     /// Reads a file.
     ///
     /// # Errors
-    /// The file cannot be read, is no array file, is of another number type or order, or is truncated.
+    /// The file cannot be read, is not a regular file or no array file, is of another number type or order, or is
+    /// truncated.
     pub fn read(path: &Path) -> Result<Array<T>, Error> {
-        let bytes = fs::read(path).map_err(|error| Error::Io { path: path.into(), error })?;
-        parse(&bytes).map_err(|problem| Error::Format { path: path.into(), problem })
+        let io = |error| Error::Io { path: path.into(), error };
+        // Looked at before it is opened, since opening a pipe waits for its other end.
+        if !fs::metadata(path).map_err(io)?.is_file() {
+            return Err(Error::Format { path: path.into(), problem: NOT_REGULAR.into() });
+        }
+        let file = File::open(path).map_err(io)?;
+        let length = file.metadata().map_err(io)?.len();
+        parse(BufReader::new(file), length).map_err(|fault| match fault {
+            Fault::Io(error) => io(error),
+            Fault::Format(problem) => Error::Format { path: path.into(), problem },
+        })
     }
 }
 
-fn parse<T: Number>(bytes: &[u8]) -> Result<Array<T>, String> {
-    let rest = bytes.strip_prefix(MAGIC).ok_or("not a .npy file (it does not start with \\x93NUMPY)")?;
-    let (length, rest) = match rest {
-        [1, _, a, b, rest @ ..] => (usize::from(u16::from_le_bytes([*a, *b])), rest),
-        [2 | 3, _, a, b, c, d, rest @ ..] => (u32::from_le_bytes([*a, *b, *c, *d]) as usize, rest),
-        _ => return Err("an unknown version of the .npy format, or a truncated header".into()),
+/// Why bytes are no array.
+#[derive(Debug)]
+enum Fault {
+    Io(io::Error),
+    Format(String),
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Fault {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => Fault::Format("the file is truncated".into()),
+            _ => Fault::Io(error),
+        }
+    }
+}
+
+impl From<String> for Fault {
+    fn from(problem: String) -> Fault {
+        Fault::Format(problem)
+    }
+}
+
+impl From<&str> for Fault {
+    fn from(problem: &str) -> Fault {
+        Fault::Format(problem.into())
+    }
+}
+
+/// Reads an array of `length` bytes. Nothing is allocated that these bytes do not fill.
+fn parse<T: Number>(mut bytes: impl Read, length: u64) -> Result<Array<T>, Fault> {
+    let mut start = [0; MAGIC.len() + 2];
+    bytes.read_exact(&mut start)?;
+    if !start.starts_with(MAGIC) {
+        return Err("not a .npy file (it does not start with \\x93NUMPY)".into());
+    }
+    let (header_length, field) = match start[MAGIC.len()..] {
+        [1, 0] => (u32::from(u16::from_le_bytes(read_bytes(&mut bytes)?)), size_of::<u16>()),
+        [2 | 3, 0] => (u32::from_le_bytes(read_bytes(&mut bytes)?), size_of::<u32>()),
+        [major, minor] => return Err(format!("version {major}.{minor} of the .npy format; expected 1, 2 or 3").into()),
+        _ => return Err("the header is truncated".into()),
     };
-    let (header, data) = rest.split_at_checked(length).ok_or("the header is truncated")?;
-    let header = std::str::from_utf8(header).map_err(|_| "the header is no text")?;
-    let kind = field(header, "descr").map(|kind| kind.trim_matches(['\'', '"'])).ok_or("the header names no type")?;
-    if kind != T::NAME {
-        return Err(format!("values of type {kind}; expected {}", T::NAME));
+    if header_length > MAX_HEADER {
+        return Err(format!("a header of {header_length} bytes; expected at most {MAX_HEADER}").into());
     }
-    if field(header, "fortran_order") != Some("False") {
-        return Err("values in Fortran order; expected C order".into());
+    let mut header = vec![0; header_length as usize];
+    bytes.read_exact(&mut header)?;
+    let header = std::str::from_utf8(&header).map_err(|_| "the header is no text")?;
+    let shape = parse_header::<T>(header)?;
+
+    let data = length.saturating_sub((start.len() + field + header.len()) as u64);
+    let expected = shape.iter().try_fold(VALUE as u64, |bytes, dimension| bytes.checked_mul(*dimension as u64));
+    if expected != Some(data) {
+        return Err(format!("{data} bytes of values; the shape {shape:?} asks for another number").into());
     }
-    let shape = shape(header).ok_or("the header names no shape")?;
-    let count = shape.iter().try_fold(1usize, |count, dimension| count.checked_mul(*dimension));
-    let (values, tail) = data.as_chunks::<4>();
-    if count != Some(values.len()) || !tail.is_empty() {
-        return Err(format!("{} bytes of values; the shape {shape:?} asks for another number", data.len()));
+    let count = usize::try_from(data).map_err(|_| "more values than can be addressed")? / VALUE;
+    let mut values = Vec::new();
+    values.try_reserve_exact(count).map_err(|_| format!("not enough memory for {data} bytes of values"))?;
+    let mut buffer = [0; 1 << 14];
+    while values.len() < count {
+        let length = (count - values.len()).min(buffer.len() / VALUE) * VALUE;
+        bytes.read_exact(&mut buffer[..length])?;
+        values.extend(buffer[..length].as_chunks().0.iter().map(|bytes| T::from_bytes(*bytes)));
     }
-    Ok(Array { shape, values: values.iter().map(|bytes| T::from_bytes(*bytes)).collect() })
+    Ok(Array { shape, values })
 }
 
-/// The text of a simple value in the header.
-fn field<'a>(header: &'a str, name: &str) -> Option<&'a str> {
-    let (_, rest) = header.split_once(&format!("'{name}':"))?;
-    Some(rest.split([',', '}']).next()?.trim())
-}
-
-fn shape(header: &str) -> Option<Vec<usize>> {
-    let (_, rest) = header.split_once("'shape':")?;
-    let (dimensions, _) = rest.trim_start().strip_prefix('(')?.split_once(')')?;
-    dimensions.split(',').map(str::trim).filter(|text| !text.is_empty()).map(|text| text.parse().ok()).collect()
+fn read_bytes<const N: usize>(bytes: &mut impl Read) -> io::Result<[u8; N]> {
+    let mut read = [0; N];
+    bytes.read_exact(&mut read)?;
+    Ok(read)
 }
 
 /// Writes an array row by row under a temporary name, and renames it when it is whole. A file that was there before
@@ -130,9 +186,12 @@ impl Writer {
     /// Starts an array of this shape.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// The file cannot be written, or something stands there that is not a regular file. This is left alone.
     pub fn create<T: Number>(path: &Path, shape: &[usize]) -> Result<Writer, Error> {
         let io = |error| Error::Io { path: path.into(), error };
+        if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            return Err(Error::Format { path: path.into(), problem: NOT_REGULAR.into() });
+        }
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io(error)),
             _ => {}
@@ -222,10 +281,38 @@ mod tests {
     fn damaged_files_are_refused_at_every_length() {
         let mut bytes = header("<f4", &[3]);
         bytes.extend([0; 12]);
-        assert!(parse::<f32>(&bytes).is_ok());
+        let parse_f32 = |bytes: &[u8]| parse::<f32>(bytes, bytes.len() as u64);
+        assert!(parse_f32(&bytes).is_ok());
         for length in 0..bytes.len() {
-            assert!(parse::<f32>(&bytes[..length]).is_err(), "{length} bytes");
+            assert!(matches!(parse_f32(&bytes[..length]), Err(Fault::Format(_))), "{length} bytes");
         }
-        assert!(parse::<i32>(&bytes).unwrap_err().contains("<f4; expected <i4"));
+        let Err(Fault::Format(problem)) = parse::<i32>(&bytes[..], bytes.len() as u64) else { panic!("accepted") };
+        assert!(problem.contains("<f4") && problem.contains("expected <i4"), "{problem}");
+    }
+
+    #[test]
+    fn a_shape_beyond_the_file_is_refused_before_it_fills_the_memory() {
+        for shape in [&[1 << 40][..], &[usize::MAX, 2], &[usize::MAX; 64]] {
+            let bytes = header("<f4", shape);
+            assert!(matches!(parse::<f32>(&bytes[..], bytes.len() as u64), Err(Fault::Format(_))), "{shape:?}");
+        }
+        let long = [MAGIC, &[2, 0], &u32::MAX.to_le_bytes()].concat();
+        assert!(matches!(parse::<f32>(&long[..], long.len() as u64), Err(Fault::Format(_))));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_regular_files_are_read_or_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        for path in [folder.path(), &socket, Path::new("/dev/zero")] {
+            let read = Array::<f32>::read(path).unwrap_err().to_string();
+            assert!(read.ends_with("not a regular file"), "{read}");
+        }
+        for path in [folder.path(), &socket] {
+            assert!(write(path, &[1], &[1.0]).unwrap_err().to_string().ends_with("not a regular file"));
+            assert!(path.exists(), "{}", path.display());
+        }
     }
 }
