@@ -1,6 +1,7 @@
 //! The header of one file: version, metadata, tensor directory.
 
 use std::collections::HashSet;
+use std::io;
 
 use super::encoding::{Cursor, Place};
 use super::error::Error;
@@ -12,6 +13,9 @@ use crate::quant;
 pub(super) const MAGIC: &[u8] = b"GGUF";
 
 const DEFAULT_ALIGNMENT: u32 = 32;
+
+/// Most keys. Models have some dozens; a small key takes many times its bytes in memory.
+const MAX_KEYS: u64 = 1 << 16;
 
 /// A key takes at least the length of its name, the type and one byte of value.
 const LEAST_KEY_BYTES: u64 = 8 + 4 + 1;
@@ -67,6 +71,10 @@ fn check_version(cursor: &mut Cursor) -> Result<(), Error> {
 
 fn parse_metadata(cursor: &mut Cursor, count: u64) -> Result<Metadata, Error> {
     cursor.require(count.saturating_mul(LEAST_KEY_BYTES), Place::Metadata { keys: count })?;
+    if count > MAX_KEYS {
+        let problem = format!("its metadata has {count} keys, where at most {MAX_KEYS} are expected");
+        return Err(Error::Open { file: cursor.file.to_owned(), source: io::Error::other(problem) });
+    }
     let mut metadata = Metadata::new(cursor.file);
     for index in 0..count {
         let key = cursor.read::<String>(Place::KeyName { index })?;
@@ -180,4 +188,27 @@ fn other_format(file: &str, window: &[u8]) -> Error {
 /// A safetensors file begins with the length of a JSON object, in eight bytes, and the object.
 fn is_safetensors(window: &[u8]) -> bool {
     window.get(5..10).is_some_and(|bytes| bytes[..3] == [0, 0, 0] && &bytes[3..] == b"{\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_keys_than_any_model_has_are_refused() {
+        let header = |keys: u64| {
+            let mut bytes = [MAGIC, &3u32.to_le_bytes(), &0u64.to_le_bytes(), &keys.to_le_bytes()].concat();
+            for index in 0..keys {
+                let name = format!("{index:x}");
+                bytes.extend((name.len() as u64).to_le_bytes());
+                bytes.extend(name.as_bytes());
+                bytes.extend([0; 5]); // A u8 of 0.
+            }
+            bytes
+        };
+        let parse_all = |bytes: &[u8]| parse("model.gguf", bytes, bytes.len() as u64, 0);
+        assert_eq!(parse_all(&header(MAX_KEYS)).unwrap().metadata.len() as u64, MAX_KEYS);
+        let error = parse_all(&header(MAX_KEYS + 1)).err().unwrap().to_string();
+        assert!(error.contains("has 65537 keys, where at most 65536 are expected"), "{error}");
+    }
 }
