@@ -1,6 +1,6 @@
 //! Why a command did not do what was asked, and what the user and the shell are told.
 
-use super::output::{printable, report, to_standard_error};
+use super::output::{PROGRAM, printable, report_as, to_standard_error};
 use crate::error::Error;
 use std::io;
 use std::process::ExitCode;
@@ -77,23 +77,28 @@ impl Failure {
     /// Tells the user, on standard error, and gives the exit code: 2 where the command line is wrong, 1 where the
     /// work failed, 0 where help was asked for or whoever read the output has seen enough.
     pub fn report(&self) -> ExitCode {
+        self.report_as(PROGRAM)
+    }
+
+    /// [`Failure::report`] in the name of another program.
+    pub fn report_as(&self, program: &str) -> ExitCode {
         match self {
             Failure::Write(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
             Failure::Usage(message) if !message.use_stderr() => match message.print() {
-                Err(error) => Failure::Write(error).report(),
+                Err(error) => Failure::Write(error).report_as(program),
                 Ok(()) => ExitCode::SUCCESS,
             },
             Failure::Usage(message) => {
                 let text = message.render().to_string();
                 match text.strip_prefix("error: ") {
-                    Some(text) => report(text.trim_end()),
+                    Some(text) => report_as(program, text.trim_end()),
                     // The help that `redlite` alone prints.
                     None => to_standard_error(&text),
                 }
                 ExitCode::from(2)
             }
             failure => {
-                report(&printable(&failure.to_string()));
+                report_as(program, &printable(&failure.to_string()));
                 ExitCode::FAILURE
             }
         }

@@ -8,7 +8,7 @@ const KILLED: i32 = 130;
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// From here on, Ctrl-C sets [`interrupted`] instead of ending the program.
-pub(super) fn watch() {
+pub fn watch() {
     let watched = ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::Relaxed) {
             std::process::exit(KILLED);
@@ -20,6 +20,6 @@ pub(super) fn watch() {
 }
 
 /// Whether Ctrl-C was pressed.
-pub(super) fn interrupted() -> bool {
+pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }

@@ -3,8 +3,14 @@
 use super::Failure;
 use std::io::{self, Write};
 
+/// What messages begin with.
+pub(super) const PROGRAM: &str = "redlite";
+
 /// Writes to standard output, at once.
-pub(super) fn print(bytes: impl AsRef<[u8]>) -> Result<(), Failure> {
+///
+/// # Errors
+/// [`Failure::Write`].
+pub fn print(bytes: impl AsRef<[u8]>) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     out.write_all(bytes.as_ref()).and_then(|()| out.flush()).map_err(Failure::Write)
 }
@@ -22,7 +28,12 @@ pub(super) fn json_number(value: f32) -> serde_json::Value {
 
 /// Tells the user something on standard error.
 pub(super) fn report(message: &str) {
-    to_standard_error(&format!("redlite: {message}\n"));
+    report_as(PROGRAM, message);
+}
+
+/// Tells the user something on standard error, in the name of a program.
+pub fn report_as(program: &str, message: &str) {
+    to_standard_error(&format!("{program}: {message}\n"));
 }
 
 /// Writes to standard error. Where that fails there is nobody left to tell.
@@ -31,7 +42,7 @@ pub(super) fn to_standard_error(text: &str) {
 }
 
 /// Text from a file as a terminal may show it: characters that are not printable are escaped.
-pub(super) fn printable(text: &str) -> String {
+pub fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -63,10 +74,15 @@ pub(super) fn quoted(bytes: &[u8]) -> String {
 
 /// From here on, a bug is reported as one and ends the program with exit code 1.
 pub fn report_panics() {
-    std::panic::set_hook(Box::new(|panic| {
+    report_panics_as(PROGRAM);
+}
+
+/// [`report_panics`] in the name of another program.
+pub fn report_panics_as(program: &'static str) {
+    std::panic::set_hook(Box::new(move |panic| {
         let message = panic.payload_as_str().unwrap_or("no message");
         let place = panic.location().map(|place| format!(" ({place})")).unwrap_or_default();
-        report(&printable(&format!("internal error: {message}{place}; this is a bug, please report it")));
+        report_as(program, &printable(&format!("internal error: {message}{place}; this is a bug, please report it")));
         std::process::exit(1);
     }));
 }

@@ -54,8 +54,11 @@ fn text(bytes: Vec<u8>, what: impl Fn() -> String) -> Result<String, Failure> {
     })
 }
 
-/// The token ids in a text, separated by white space and commas.
-pub(super) fn token_ids(text: &str, what: impl Fn() -> String) -> Result<Vec<u32>, Failure> {
+/// The token ids in a text, separated by white space and commas. `what` names the text.
+///
+/// # Errors
+/// [`Failure::NotAnId`].
+pub fn token_ids(text: &str, what: impl Fn() -> String) -> Result<Vec<u32>, Failure> {
     const SHOWN: usize = 40;
     let words = text.split(|c: char| c == ',' || c.is_whitespace()).filter(|word| !word.is_empty());
     words

@@ -82,6 +82,11 @@ impl Gguf {
         &self.name
     }
 
+    /// The files of the model. One that is part of the program has none.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.shards.iter().filter_map(Shard::path)
+    }
+
     /// The model's metadata: that of the first file of a split set.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata

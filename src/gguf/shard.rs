@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use memmap2::MmapOptions;
 
@@ -21,7 +21,7 @@ pub(super) struct Shard {
 
 #[derive(Debug)]
 enum Source {
-    File(File),
+    File { path: PathBuf, file: File },
     Static(&'static [u8]),
 }
 
@@ -42,7 +42,7 @@ impl Shard {
         }
         let file = File::open(path).map_err(failed)?;
         let length = file.metadata().map_err(failed)?.len();
-        Ok(Shard { name, length, source: Source::File(file) })
+        Ok(Shard { name, length, source: Source::File { path: path.to_owned(), file } })
     }
 
     pub(super) fn from_static(name: &str, bytes: &'static [u8]) -> Shard {
@@ -52,6 +52,14 @@ impl Shard {
     /// The path or name.
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Where it is, unless it is part of the program.
+    pub(super) fn path(&self) -> Option<&Path> {
+        match &self.source {
+            Source::File { path, .. } => Some(path),
+            Source::Static(_) => None,
+        }
     }
 
     /// The size in bytes when it was opened.
@@ -67,7 +75,7 @@ impl Shard {
         let visible = self.length.min(HEADER_LIMIT) as usize;
         match &self.source {
             Source::Static(bytes) => parse(&self.name, &bytes[..visible], self.length, index),
-            Source::File(file) => {
+            Source::File { file, .. } => {
                 // SAFETY: the map is only read, and it is gone when this function returns, which copies all it
                 // keeps. Should another process write the file meanwhile, the bytes read are other bytes, and all
                 // bytes are checked as they are copied.
@@ -82,7 +90,7 @@ impl Shard {
     pub(super) fn read(&self, tensor: &TensorInfo, offset: u64, into: &mut [u8]) -> Result<(), Error> {
         let position = tensor.position + offset;
         let result = match &self.source {
-            Source::File(file) => read_exact_at(file, into, position),
+            Source::File { file, .. } => read_exact_at(file, into, position),
             Source::Static(bytes) => copy_at(bytes, into, position),
         };
         result.map_err(|source| {

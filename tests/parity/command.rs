@@ -4,9 +4,9 @@ use crate::recording::{MINI, Recording, bits, exact, load, tokens};
 use crate::support::{Blueprint, fixture};
 use redlite::engine::LoadOptions;
 use redlite::npy::Array;
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 struct Run {
     code: i32,
@@ -44,7 +44,9 @@ fn logits_writes_what_the_engine_computes_and_parity_finds_them_equal() {
         "--routing",
         path(&routing),
     ]);
-    assert_eq!((run.code, run.error.as_str()), (0, ""));
+    assert_eq!(run.code, 0, "{}", run.error);
+    assert!(run.error.starts_with("redlite-engine: 300 positions written to "), "{}", run.error);
+    assert_eq!(run.error.lines().count(), 1);
     let recording =
         Recording::of(&mut load(&model, &LoadOptions { next_token: true, ..exact() }), &tokens("toks300.txt"));
     let written = Array::<f32>::read(&out).unwrap();
@@ -88,29 +90,143 @@ fn a_range_of_positions_has_the_bytes_of_the_whole_run_in_both_blocks() {
     }
 }
 
+/// The fixture with a weight that is no number.
+fn model_of_nan(path: &Path) {
+    let mut blueprint = Blueprint::of("zoo.gguf");
+    blueprint.tensor("output_norm.weight").bytes[..4].copy_from_slice(&f32::NAN.to_le_bytes());
+    blueprint.write(path);
+}
+
 #[test]
-fn a_run_that_fails_leaves_no_older_results_behind() {
+fn a_run_that_is_refused_removes_nothing_and_one_that_fails_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let names = ["a.npy", "r.npy", "r.logits.npy"].map(|name| folder.path().join(name));
+    let results = folder.path().join("results");
+    fs::create_dir(&results).unwrap();
+    let names = ["a.npy", "r.npy", "r.logits.npy"].map(|name| results.join(name));
     for name in &names {
         fs::write(name, "older").unwrap();
     }
     let ids = fixture("oracle/toks300.txt");
-    let missing = folder.path().join("missing.gguf");
-    let run = engine(&[
-        "logits",
-        "--model",
-        path(&missing),
-        "--tokens",
-        path(&ids),
-        "--out",
-        path(&names[0]),
-        "--routing",
-        path(&names[1]),
-    ]);
-    assert_eq!(run.code, 1);
-    assert!(run.error.starts_with("redlite-engine: ") && run.error.contains("missing.gguf"), "{}", run.error);
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    let (missing, nan) = (folder.path().join("missing.gguf"), folder.path().join("nan.gguf"));
+    model_of_nan(&nan);
+    let run = |model: &Path| {
+        let arguments = ["logits", "--model", path(model), "--tokens", path(&ids), "--out", path(&names[0])];
+        engine(&[&arguments[..], &["--routing", path(&names[1])]].concat())
+    };
+    let refused = run(&missing);
+    assert_eq!(refused.code, 1);
+    assert!(
+        refused.error.starts_with("redlite-engine: ") && refused.error.contains("missing.gguf"),
+        "{}",
+        refused.error
+    );
+    assert!(names.iter().all(|name| fs::read_to_string(name).unwrap() == "older"));
+    let failed = run(&nan);
+    assert_eq!(failed.code, 1);
+    assert!(failed.error.starts_with("redlite-engine: the model's output is not a number"), "{}", failed.error);
+    assert_eq!(fs::read_dir(&results).unwrap().count(), 0);
+}
+
+#[test]
+fn the_perplexity_of_logits_that_are_no_numbers_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("nan.gguf");
+    model_of_nan(&model);
+    let ids = fixture("oracle/toks300.txt");
+    let run = engine(&["perplexity", "-m", path(&model), "--tokens", path(&ids), "--window", "100"]);
+    assert_eq!((run.code, run.out.as_str()), (1, ""));
+    assert!(run.error.starts_with("redlite-engine: the model's output is not a number"), "{}", run.error);
+}
+
+#[test]
+fn no_file_of_a_split_model_is_taken_for_an_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let parts = Blueprint::of("zoo.gguf").write_split(folder.path(), "zoo", 3);
+    let ids = fixture("oracle/toks300.txt");
+    let before = fs::read(&parts[2]).unwrap();
+    let run = engine(&["logits", "-m", path(&parts[0]), "--tokens", path(&ids), "--out", path(&parts[2])]);
+    assert_eq!(run.code, 2);
+    assert!(run.error.contains("named twice"), "{}", run.error);
+    assert!(fs::read(&parts[2]).unwrap() == before);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_regular_file_is_not_written_and_what_is_endless_not_read() {
+    let (model, ids) = (fixture("zoo.gguf"), fixture("oracle/toks300.txt"));
+    let device = engine(&["logits", "-m", path(&model), "--tokens", path(&ids), "--out", "/dev/null"]);
+    assert_eq!(device.code, 2);
+    assert!(device.error.contains("/dev/null is not a regular file"), "{}", device.error);
+    let array = engine(&["parity", "/dev/zero", "/dev/zero"]);
+    assert_eq!(array.code, 1);
+    assert!(array.error.contains("/dev/zero: not a regular file"), "{}", array.error);
+    let endless = engine(&["perplexity", "-m", path(&model), "--tokens", "/dev/zero"]);
+    assert_eq!(endless.code, 1);
+    assert!(endless.error.contains("/dev/zero is longer than 256 MiB"), "{}", endless.error);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_logits_between_two_chunks_and_leaves_no_part_of_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let results = folder.path().join("results");
+    fs::create_dir(&results).unwrap();
+    let (ids, out) = (folder.path().join("ids.txt"), results.join("a.npy"));
+    fs::write(&ids, "1 ".repeat(3000)).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_redlite-engine"));
+    command.args(["logits", "--tokens", path(&ids), "--out", path(&out), "--batch", "1", "--threads", "1"]);
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    // A file of another name is there from the first position on, long before thousands have been computed.
+    while fs::read_dir(&results).unwrap().count() == 0 {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before its first position");
+        std::thread::yield_now();
+    }
+    let interrupt = format!("kill -INT {}", child.id());
+    assert!(Command::new("sh").args(["-c", &interrupt]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "redlite-engine: cancelled\n");
+    assert_eq!(fs::read_dir(&results).unwrap().count(), 0);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error_and_a_closed_pipe_is_none() {
+    let (a, ids, model) = (fixture("oracle/zoo-deq.npy"), fixture("oracle/toks300.txt"), fixture("zoo.gguf"));
+    for arguments in [
+        &["--help"][..],
+        &["-V"],
+        &["parity", "-v", path(&a), path(&a)],
+        &["perplexity", "-m", path(&model), "--tokens", path(&ids), "--window", "100"],
+    ] {
+        let command = || {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_redlite-engine"));
+            command.args(arguments).stderr(Stdio::piped());
+            command
+        };
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let output = command().stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(error.starts_with("redlite-engine: cannot write to standard output: "), "{error}");
+
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = command().stdout(writer).output().unwrap();
+        assert_eq!((output.status.code(), &output.stderr[..]), (Some(0), &b""[..]), "{arguments:?}");
+    }
+}
+
+#[test]
+fn control_characters_of_a_file_do_not_reach_the_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let ids = folder.path().join("ids\u{1b}[2J.txt");
+    fs::write(&ids, "1\u{1b}[31m").unwrap();
+    for arguments in [&["perplexity", "--tokens", path(&ids)][..], &["parity", path(&ids), path(&ids)]] {
+        let run = engine(arguments);
+        assert_eq!(run.code, 1);
+        assert!(run.error.contains("\\u{1b}") && !run.error.contains('\u{1b}'), "{:?}", run.error);
+    }
 }
 
 #[test]
@@ -129,7 +245,7 @@ fn logits_says_what_is_wrong_with_its_arguments() {
     let expect = |(code, error): (i32, String), expected_code: i32, words: &str| {
         assert!(code == expected_code && error.contains(words), "{code}: {error}");
     };
-    expect(run("1 2 x3", &[]), 1, "`x3` is no token id");
+    expect(run("1 2 x3", &[]), 1, "\"x3\", which is not a token id");
     expect(run(" \n", &[]), 1, "holds no token ids");
     expect(run("1 512", &[]), 1, "token id 512 is not in the vocabulary of 512");
     expect(run("1 2 3", &["--positions", "1..4"]), 2, "--positions 1..4 of 3 tokens");
@@ -140,6 +256,13 @@ fn logits_says_what_is_wrong_with_its_arguments() {
     expect(run("1 2 3", &["--routing", path(&ids)]), 2, "named twice");
     expect(run("1 2 3", &["--routing", path(&model)]), 2, "named twice");
     assert_eq!(fs::read_to_string(&ids).unwrap(), "1 2 3", "an input is never removed");
+    let [comma, space] = ["1, 2,3", "1 2 3"].map(|text| {
+        fs::write(&ids, text).unwrap();
+        let run = engine(&["logits", "--model", path(&model), "--tokens", path(&ids), "--out", path(&out)]);
+        assert_eq!(run.code, 0, "{}", run.error);
+        fs::read(&out).unwrap()
+    });
+    assert!(comma == space);
 }
 
 #[test]
@@ -151,7 +274,7 @@ fn the_embedded_model_is_taken_where_none_is_named() {
     let model = fixture(MINI);
     for (out, model) in [(&named, &["-m", path(&model)][..]), (&embedded, &[])] {
         let run = engine(&[&["logits", "--tokens", path(&ids), "--out", path(out)], model].concat());
-        assert_eq!((run.code, run.error.as_str()), (0, ""));
+        assert_eq!(run.code, 0, "{}", run.error);
     }
     let logits = |out| Array::<f32>::read(out).unwrap();
     let (named, embedded) = (logits(&named), logits(&embedded));

@@ -1,14 +1,20 @@
 //! `redlite-engine logits`: what a model makes of every position of a list of tokens.
 
-use super::files::{read_tokens, remove_older};
+use super::files::{check_outputs, read_tokens, remove};
 use super::model::ModelArguments;
-use super::{Outcome, Usage};
+use super::{Outcome, PROGRAM, Usage};
 use clap::Args;
 use redlite::backend::{Logits, Routing};
+use redlite::cli::{interrupt, printable, report_as};
 use redlite::engine::{Engine, Wanted};
+use redlite::error::{Error, RequestError};
+use redlite::gguf::Gguf;
+use redlite::model::Model;
 use redlite::npy::{self, Writer};
+use std::cell::RefCell;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Writes the logits of every position of a list of tokens
 #[derive(Args)]
@@ -16,13 +22,13 @@ pub struct Arguments {
     #[command(flatten)]
     model: ModelArguments,
 
-    /// A text file of token ids, separated by white space
+    /// A text file of token ids, separated by white space or commas
     #[arg(long, value_name = "FILE")]
     tokens: PathBuf,
 
     /// Where the logits go: float32 of shape (positions, vocabulary)
     ///
-    /// An older file of this name is removed at the start, and the new one appears when it is whole.
+    /// An older file of this name is removed when computing begins, and the new one appears when it is whole.
     #[arg(long, value_name = "OUT.npy")]
     out: PathBuf,
 
@@ -47,14 +53,50 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Outcome<()> {
+    let job = check(arguments)?;
     let routing_paths = arguments.routing.as_deref().map(|ids| (ids, ids.with_extension("logits.npy")));
     let mut outputs = vec![arguments.out.as_path()];
     if let Some((ids, logits)) = &routing_paths {
         outputs.extend([*ids, logits]);
     }
-    let inputs: Vec<&Path> = arguments.model.model.iter().chain([&arguments.tokens]).map(PathBuf::as_path).collect();
-    remove_older(&outputs, &inputs)?;
+    let inputs: Vec<&Path> = job.file.paths().chain([arguments.tokens.as_path()]).collect();
+    check_outputs(&outputs, &inputs)?;
 
+    interrupt::watch();
+    let context = job.tokens.len();
+    let mut engine = arguments.model.load(job.file.clone(), context, arguments.mtp, &|| !interrupt::interrupted())?;
+    // Only now, so that a run that is refused removes nothing.
+    remove(&outputs)?;
+    let mut write = || -> Outcome<()> {
+        let shape = [job.positions.len(), engine.model().config.vocabulary];
+        let mut out = Writer::create::<f32>(&arguments.out, &shape)?;
+        let recorded = record(&mut engine, &job, arguments, &mut out)?;
+        out.finish()?;
+        if let Some((ids, logits)) = &routing_paths {
+            recorded.write(ids, logits)?;
+        }
+        Ok(())
+    };
+    if let Err(error) = write() {
+        // None of a set of files is left where another could not be written.
+        remove(&outputs)?;
+        return Err(error);
+    }
+    let files: Vec<String> = outputs.iter().map(|path| path.display().to_string()).collect();
+    let written = format!("{} positions written to {}", job.positions.len(), files.join(", "));
+    report_as(PROGRAM, &printable(&written));
+    Ok(())
+}
+
+/// What is to be computed, found to be possible.
+struct Job {
+    tokens: Vec<u32>,
+    positions: Range<usize>,
+    file: Arc<Gguf>,
+}
+
+/// Reads tokens and model, and refuses what cannot work before any weights are loaded.
+fn check(arguments: &Arguments) -> Outcome<Job> {
     let tokens = read_tokens(&arguments.tokens)?;
     let positions = arguments.positions.clone().unwrap_or(0..tokens.len());
     if positions.end > tokens.len() {
@@ -62,24 +104,25 @@ pub fn run(arguments: &Arguments) -> Outcome<()> {
         return Err(Usage(format!("--positions {start}..{end} of {} tokens", tokens.len())).into());
     }
     let file = arguments.model.open()?;
-    let mut engine = arguments.model.load(file, tokens.len(), arguments.mtp)?;
-    let mut out = Writer::create::<f32>(&arguments.out, &[positions.len(), engine.model().config.vocabulary])?;
-    let recorded = record(&mut engine, &tokens, &positions, arguments, &mut out)?;
-    out.finish()?;
-    if let Some((ids, logits)) = routing_paths {
-        recorded.write(ids, &logits)?;
+    let config = Model::open(file.clone())?.config;
+    let refused = |error: RequestError| Err(Error::from(error).into());
+    let (vocabulary, limit) = (config.vocabulary, config.context_length);
+    if let Some(&id) = tokens.iter().find(|id| **id as usize >= vocabulary) {
+        return refused(RequestError::UnknownToken { id, vocabulary });
     }
-    Ok(())
+    if tokens.len() > limit as usize {
+        let asked = u32::try_from(tokens.len()).unwrap_or(u32::MAX);
+        return refused(RequestError::BadContext { asked, limit });
+    }
+    if arguments.mtp && !config.next_token {
+        return refused(RequestError::NoNextTokenBlock);
+    }
+    Ok(Job { tokens, positions, file })
 }
 
-/// Runs the tokens, writes the logits of `positions` and gives their routing.
-fn record(
-    engine: &mut Engine,
-    tokens: &[u32],
-    positions: &Range<usize>,
-    arguments: &Arguments,
-    out: &mut Writer,
-) -> Outcome<RecordedRouting> {
+/// Runs the tokens, writes the logits of the positions and gives their routing.
+fn record(engine: &mut Engine, job: &Job, arguments: &Arguments, out: &mut Writer) -> Outcome<RecordedRouting> {
+    let Job { tokens, positions, .. } = job;
     // The cuts are where chunks end anyway, so that a range has the bytes of a run over all positions.
     let batch = arguments.model.batch as usize;
     let end = positions.end.next_multiple_of(batch).min(tokens.len());
@@ -88,22 +131,24 @@ fn record(
 
     let mut session = engine.open(tokens.len() as u32)?;
     if start > 0 {
-        engine.ingest(&mut session, &tokens[..start], &mut |_| true)?;
+        engine.ingest(&mut session, &tokens[..start], &mut |_| !interrupt::interrupted())?;
     }
     let config = &engine.model().config;
     let mut recorded = RecordedRouting::new(config.layers, config.experts.used, config.experts.count);
-    let mut written = Ok(());
+    let failure: RefCell<Option<Box<dyn std::error::Error>>> = RefCell::new(None);
     let mut show_logits = |first: u32, logits: &Logits| {
+        let mut failure = failure.borrow_mut();
         for (position, row) in (first as usize..).zip(logits.rows()) {
-            if positions.contains(&position) && written.is_ok() {
-                written = out.write(row);
+            if positions.contains(&position) && failure.is_none() {
+                *failure = write_row(out, row).err();
             }
         }
     };
     let mut show_routing = |first: u32, layer: usize, routing: &Routing| {
         recorded.add(layer, first as usize, positions, routing);
     };
-    let mut wanted = Wanted::default();
+    let mut proceed = |_| failure.borrow().is_none() && !interrupt::interrupted();
+    let mut wanted = Wanted { progress: Some(&mut proceed), ..Wanted::default() };
     if arguments.mtp {
         wanted.next_token = Some(&mut show_logits);
     } else {
@@ -112,10 +157,19 @@ fn record(
     if arguments.routing.is_some() {
         wanted.routing = Some(&mut show_routing);
     }
-    engine.run(&mut session, &tokens[start..end], wanted)?;
+    let run = engine.run(&mut session, &tokens[start..end], wanted);
     engine.close(session);
-    written?;
-    Ok(recorded)
+    match failure.into_inner() {
+        Some(failure) => Err(failure),
+        None => run.map(|_| recorded).map_err(Into::into),
+    }
+}
+
+fn write_row(out: &mut Writer, row: &[f32]) -> Outcome<()> {
+    if row.iter().any(|logit| logit.is_nan()) {
+        return Err(Error::NotANumber.into());
+    }
+    Ok(out.write(row)?)
 }
 
 /// The routing of some positions, layer by layer.

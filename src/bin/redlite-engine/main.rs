@@ -6,14 +6,14 @@ mod model;
 mod parity;
 mod perplexity;
 
-use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
+use redlite::cli::{self, Failure};
 use std::error::Error;
 use std::process::ExitCode;
 
 /// Logits, comparisons and figures for those who work on the engine.
 ///
-/// Exit codes: 0 done, 1 failed (or `PARITY: NO`), 2 wrong usage.
+/// Exit codes: 0 done (of parity: YES), 1 failed (of parity: NO, or it cannot be compared), 2 wrong usage.
 #[derive(Parser)]
 #[command(name = "redlite-engine", version)]
 struct Arguments {
@@ -33,19 +33,19 @@ enum Command {
 #[error("{0}")]
 struct Usage(String);
 
+/// What messages begin with.
+const PROGRAM: &str = "redlite-engine";
+
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    env_logger::init();
+    cli::report_panics_as(PROGRAM);
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => error.exit(),
-        Err(error) => {
-            let text = error.to_string();
-            return fail(text.strip_prefix("error: ").unwrap_or(&text).trim_end(), USAGE);
-        }
+        Err(error) => return Failure::Usage(error).report_as(PROGRAM),
     };
+    cli::start_logging(0);
     let done = match arguments.command {
         Command::Logits(arguments) => logits::run(&arguments).map(|()| true),
         Command::Parity(arguments) => parity::run(&arguments),
@@ -54,13 +54,18 @@ fn main() -> ExitCode {
     match done {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(FAILED),
-        Err(error) => fail(&error.to_string(), if error.is::<Usage>() { USAGE } else { FAILED }),
+        Err(error) => fail(error),
     }
 }
 
-fn fail(message: &str, code: u8) -> ExitCode {
-    eprintln!("redlite-engine: {message}");
-    ExitCode::from(code)
+fn fail(error: Box<dyn Error>) -> ExitCode {
+    match error.downcast::<Failure>() {
+        Ok(failure) => failure.report_as(PROGRAM),
+        Err(error) => {
+            cli::report_as(PROGRAM, &cli::printable(&error.to_string()));
+            ExitCode::from(if error.is::<Usage>() { USAGE } else { FAILED })
+        }
+    }
 }
 
 /// What a subcommand returns: an error of any kind is shown as it is.

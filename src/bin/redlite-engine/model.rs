@@ -54,8 +54,14 @@ impl ModelArguments {
         }))
     }
 
-    /// Loads the model for sessions of `context` tokens.
-    pub fn load(&self, file: Arc<Gguf>, context: usize, next_token: bool) -> Outcome<Engine> {
+    /// Loads the model for sessions of `context` tokens. `proceed` returns false to cancel.
+    pub fn load(
+        &self,
+        file: Arc<Gguf>,
+        context: usize,
+        next_token: bool,
+        proceed: &(dyn Fn() -> bool + Sync),
+    ) -> Outcome<Engine> {
         let options = LoadOptions {
             backend: self.backend,
             threads: self.threads.map(usize::from),
@@ -64,6 +70,6 @@ impl ModelArguments {
             context: u32::try_from(context)?,
             next_token,
         };
-        Ok(Engine::load(file, &options, &|_| true)?)
+        Ok(Engine::load(file, &options, &|_| proceed())?)
     }
 }

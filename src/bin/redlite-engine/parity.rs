@@ -2,11 +2,15 @@
 
 use super::Outcome;
 use clap::Args;
+use redlite::cli::print;
 use redlite::npy::Array;
 use redlite::parity::{Limits, Summary, compare};
 use std::path::PathBuf;
 
-/// Compares two files of logits position by position; exits with 1 where they differ by more than the limits
+/// Compares two files of logits position by position
+///
+/// Exits with 0 where the last line says PARITY: YES, and with 1 where it says NO, or where the files cannot be read or
+/// compared.
 ///
 /// Of both files, float32 of shape (positions, vocabulary), the likeliest token, the logits and the probabilities
 /// are compared. A limit that is not given is not applied; without any, --max-abs is 1e-3 and --mean-kl 3e-3.
@@ -41,13 +45,12 @@ pub fn run(arguments: &Arguments) -> Outcome<bool> {
     let reference = Array::<f32>::read(&arguments.reference)?;
     let candidate = Array::<f32>::read(&arguments.candidate)?;
     let differences = compare((&reference.shape, &reference.values), (&candidate.shape, &candidate.values))?;
+    let mut lines = String::new();
     if arguments.verbose {
         for (position, difference) in differences.iter().enumerate() {
             let argmax = if difference.same_argmax { "equal" } else { "other" };
-            println!(
-                "position {position}: argmax {argmax}, max abs {:.3e}, KL {:.3e}",
-                difference.max_abs, difference.kl
-            );
+            let (max_abs, kl) = (difference.max_abs, difference.kl);
+            lines += &format!("position {position}: argmax {argmax}, max abs {max_abs:.3e}, KL {kl:.3e}\n");
         }
     }
     let limits = match (arguments.max_abs, arguments.mean_kl) {
@@ -56,7 +59,9 @@ pub fn run(arguments: &Arguments) -> Outcome<bool> {
     };
     let summary = Summary::of(&differences);
     let yes = summary.within(&limits);
-    println!("{}; PARITY: {} ({})", figures(&summary), if yes { "YES" } else { "NO" }, describe(&limits));
+    let verdict = if yes { "YES" } else { "NO" };
+    lines += &format!("{}; PARITY: {verdict} ({})\n", figures(&summary), describe(&limits));
+    print(lines)?;
     Ok(yes)
 }
 

@@ -5,9 +5,12 @@ use super::model::ModelArguments;
 use super::{Outcome, Usage};
 use clap::Args;
 use redlite::backend::Logits;
+use redlite::cli::print;
 use redlite::engine::{Engine, Wanted};
+use redlite::error::Error;
 use redlite::parity::log_probability;
 use redlite::tokenizer::{Special, Tokenizer};
+use std::cell::Cell;
 use std::path::PathBuf;
 
 /// Measures how well a model predicts a text
@@ -24,7 +27,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TEXT", required_unless_present = "tokens", conflicts_with = "tokens")]
     file: Option<PathBuf>,
 
-    /// Token ids separated by white space, instead of a text
+    /// Token ids separated by white space or commas, instead of a text
     #[arg(long, value_name = "FILE")]
     tokens: Option<PathBuf>,
 
@@ -45,7 +48,7 @@ pub fn run(arguments: &Arguments) -> Outcome<()> {
     if windows == 0 {
         return Err(format!("the text has {} tokens; a window takes {window}", tokens.len()).into());
     }
-    let mut engine = arguments.model.load(file, window, false)?;
+    let mut engine = arguments.model.load(file, window, false, &|| true)?;
     let (mut total, mut predictions) = (0.0, 0);
     for (number, tokens) in (1..).zip(tokens.chunks_exact(window)) {
         let log_probabilities = predict_second_half(&mut engine, tokens)?;
@@ -53,10 +56,11 @@ pub fn run(arguments: &Arguments) -> Outcome<()> {
         total += sum;
         predictions += log_probabilities.len();
         let own = (-sum / log_probabilities.len() as f64).exp();
-        println!("window {number} of {windows}: {own:.4}, so far {:.4}", (-total / predictions as f64).exp());
+        let so_far = (-total / predictions as f64).exp();
+        print(format!("window {number} of {windows}: {own:.4}, so far {so_far:.4}\n"))?;
     }
     let perplexity = (-total / predictions as f64).exp();
-    println!("perplexity {perplexity:.4} ({predictions} predictions in {windows} windows of {window} tokens)");
+    print(format!("perplexity {perplexity:.4} ({predictions} predictions in {windows} windows of {window} tokens)\n"))?;
     Ok(())
 }
 
@@ -66,11 +70,18 @@ fn predict_second_half(engine: &mut Engine, tokens: &[u32]) -> Outcome<Vec<f64>>
     let mut session = engine.open(tokens.len() as u32)?;
     engine.ingest(&mut session, &tokens[..half], &mut |_| true)?;
     let mut log_probabilities = Vec::with_capacity(half);
+    let numbers = Cell::new(true);
     let mut show = |first: u32, logits: &Logits| {
+        numbers.set(numbers.get() && !logits.values.iter().any(|logit| logit.is_nan()));
         let next = &tokens[first as usize + 1..];
         log_probabilities.extend(logits.rows().zip(next).map(|(logits, token)| log_probability(logits, *token)));
     };
-    engine.run(&mut session, &tokens[half..], Wanted { logits: Some(&mut show), ..Wanted::default() })?;
+    let wanted = Wanted { logits: Some(&mut show), progress: Some(&mut |_| numbers.get()), ..Wanted::default() };
+    let run = engine.run(&mut session, &tokens[half..], wanted);
     engine.close(session);
+    if !numbers.get() {
+        return Err(Error::NotANumber.into());
+    }
+    run?;
     Ok(log_probabilities)
 }
