@@ -1,8 +1,8 @@
 //! The model file (GGUF versions 2 and 3, little endian): metadata, tensor directory, positioned reads.
 //!
 //! A file is hostile until checked: every count, length and offset in it is compared with the file's own size
-//! before anything is allocated or read. It is mapped while its header is parsed and never again, so that a file
-//! that shrinks under a running engine is an error and not a signal.
+//! before anything is allocated or read. It is read by position and never mapped, so that a file that shrinks while it
+//! is parsed, or under a running engine, is an error and not a signal.
 //!
 //! Format: <https://github.com/ggml-org/ggml/blob/master/docs/gguf.md>.
 
@@ -29,7 +29,7 @@ use shard::Shard;
 use split::Part;
 
 /// The most bytes of a file that its metadata and tensor directory may take. The largest vocabularies need about
-/// 20 MB; the limit keeps a hostile file from filling the memory.
+/// 20 MB; the limit keeps a hostile file from filling the memory. It also bounds an array of strings, to 16 Mi of them.
 const HEADER_LIMIT: u64 = 128 << 20;
 
 /// An opened model: one file, or all the files of a split set.

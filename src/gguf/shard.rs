@@ -4,12 +4,18 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use memmap2::MmapOptions;
+use memmap2::MmapMut;
 
 use super::HEADER_LIMIT;
 use super::error::Error;
 use super::parse::{Contents, parse};
 use super::tensor::TensorInfo;
+
+/// Bytes of a file that are read first. A small vocabulary fits.
+const FIRST_WINDOW: usize = 1 << 20;
+
+/// How many times as many bytes are read where the header is longer.
+const WINDOW_GROWTH: usize = 4;
 
 /// An opened file.
 #[derive(Debug)]
@@ -75,13 +81,32 @@ impl Shard {
         let visible = self.length.min(HEADER_LIMIT) as usize;
         match &self.source {
             Source::Static(bytes) => parse(&self.name, &bytes[..visible], self.length, index),
-            Source::File { file, .. } => {
-                // SAFETY: the map is only read, and it is gone when this function returns, which copies all it
-                // keeps. Should another process write the file meanwhile, the bytes read are other bytes, and all
-                // bytes are checked as they are copied.
-                let map = unsafe { MmapOptions::new().len(visible).map(file) }
-                    .map_err(|source| Error::Open { file: self.name.clone(), source })?;
-                parse(&self.name, &map, self.length, index)
+            Source::File { file, .. } => self.parse_file(file, visible, index),
+        }
+    }
+
+    /// Parses the header of a file from a copy of its first bytes, of which more are read until the header ends.
+    ///
+    /// The file itself is not mapped: one that shrinks meanwhile would end the program by a signal. The copy is in
+    /// an anonymous map, which takes memory only for what has been read and gives all of it back at once, and of
+    /// which a lack is an error.
+    fn parse_file(&self, file: &File, visible: usize, index: usize) -> Result<Contents, Error> {
+        let failed = |source: io::Error| {
+            let source = match source.kind() {
+                io::ErrorKind::UnexpectedEof => io::Error::other("the file was cut short while it was read"),
+                _ => source,
+            };
+            Error::Open { file: self.name.clone(), source }
+        };
+        let mut window = MmapMut::map_anon(visible).map_err(failed)?;
+        let mut filled = 0;
+        loop {
+            let end = visible.min((filled * WINDOW_GROWTH).max(FIRST_WINDOW));
+            read_exact_at(file, &mut window[filled..end], filled as u64).map_err(failed)?;
+            filled = end;
+            match parse(&self.name, &window[..filled], self.length, index) {
+                Err(Error::HeaderTooLong { .. }) if filled < visible => {}
+                parsed => return parsed,
             }
         }
     }
@@ -129,4 +154,42 @@ fn read_exact_at(file: &File, mut into: &mut [u8], mut position: u64) -> io::Res
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gguf::writer::Writer;
+
+    /// A file with one array of this many bytes in its header, and the open file.
+    fn file_with(bytes: usize, folder: &Path) -> (PathBuf, Shard) {
+        let path = folder.join("model.gguf");
+        let mut writer = Writer::new("model.gguf");
+        writer.set("array", vec![1u8; bytes]).unwrap().set("last", "value").unwrap();
+        std::fs::write(&path, writer.begin(Vec::new()).unwrap().finish().unwrap()).unwrap();
+        let shard = Shard::open(&path).unwrap();
+        (path, shard)
+    }
+
+    #[test]
+    fn a_header_is_read_as_far_as_it_reaches() {
+        let folder = tempfile::tempdir().unwrap();
+        for bytes in [1, FIRST_WINDOW - 100, FIRST_WINDOW, FIRST_WINDOW * (WINDOW_GROWTH + 1)] {
+            let (_, shard) = file_with(bytes, folder.path());
+            let metadata = shard.parse(0).unwrap().metadata;
+            assert_eq!(metadata.get("array").unwrap(), &vec![1u8; bytes].into());
+            assert_eq!(metadata.str("last").unwrap(), Some("value"), "{bytes} bytes");
+        }
+    }
+
+    #[test]
+    fn a_file_cut_short_before_its_header_is_read_is_an_error_and_no_signal() {
+        let folder = tempfile::tempdir().unwrap();
+        for length in [0, 100, FIRST_WINDOW as u64 + 1] {
+            let (path, shard) = file_with(2 * FIRST_WINDOW, folder.path());
+            File::options().write(true).open(&path).unwrap().set_len(length).unwrap();
+            let error = shard.parse(0).err().unwrap().to_string();
+            assert!(error.ends_with("the file was cut short while it was read"), "{error}");
+        }
+    }
 }
