@@ -64,6 +64,9 @@ pub(super) fn quoted(bytes: &[u8]) -> String {
 /// From here on, a bug is reported as one and ends the program with exit code 1.
 pub fn report_panics() {
     std::panic::set_hook(Box::new(|panic| {
+        if std::thread::current().name() == Some(crate::chat::TEMPLATE_THREAD) {
+            return;
+        }
         let message = panic.payload_as_str().unwrap_or("no message");
         let place = panic.location().map(|place| format!(" ({place})")).unwrap_or_default();
         report(&printable(&format!("internal error: {message}{place}; this is a bug, please report it")));
