@@ -64,8 +64,8 @@ impl Printer<'_, '_, '_> {
             }
             ValueKind::Map => self.container('{', '}', depth, value, |printer, key| {
                 printer.string(&key.to_string())?;
-                let after_key = printer.style.after_key.clone();
-                printer.text.push_str(&after_key);
+                printer.state.consume_fuel(printer.style.after_key.len() as u64 / 64)?;
+                printer.text.push_str(&printer.style.after_key);
                 printer.value(&value.get_item(&key)?, depth + 1)
             })?,
             kind => {
@@ -93,8 +93,8 @@ impl Printer<'_, '_, '_> {
         let mut empty = true;
         for element in value.try_iter()? {
             if !empty {
-                let between = self.style.between_items.clone();
-                self.text.push_str(&between);
+                self.state.consume_fuel(self.style.between_items.len() as u64 / 64)?;
+                self.text.push_str(&self.style.between_items);
             }
             empty = false;
             self.new_line(depth + 1)?;

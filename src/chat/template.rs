@@ -1,12 +1,23 @@
 //! The chat template of a model file, rendered as the Hugging Face library renders it.
+//!
+//! A template comes from a file that nobody has looked at. Its length is limited, its work is counted in steps, and it
+//! is compiled and rendered apart ([`super::apart`]): on a stack that holds the deepest value its steps can build, for
+//! a limited time, and with panics of the template engine turned into errors. Two things
+//! are not limited: the memory that a single instruction takes before its steps are counted, so that a template can use
+//! up the machine's memory within its time, and the depth of a namespace that was made to contain itself, whose
+//! printing or comparing ends the program for lack of stack.
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, ErrorKind, Value};
 use serde::Serialize;
 
+use super::apart::{self, Stopped};
 use super::protect::{Guard, Protection};
-use super::{json, time};
-use crate::tokenizer::{self, Fragment, Special, TokenKind, Tokenizer};
+use super::{bounded, json, time};
+use crate::tokenizer::{self, Fragment, Special, TokenKind, Tokenizer, shortened};
+
+/// Bytes of the longest template; those of published models have less than 20,000.
+const LONGEST: usize = 256 << 10;
 
 /// What a template may spend whatever it is given: one unit is an instruction or 64 bytes of text that it makes, so
 /// this is also a limit on memory, of 128 MB.
@@ -14,6 +25,12 @@ const BUDGET: u64 = 2_000_000;
 /// What it may spend on top for each message, and for each byte of the request.
 const BUDGET_OF_A_MESSAGE: u64 = 10_000;
 const BUDGET_OF_A_BYTE: u64 = 1;
+/// What it may spend at most, since the stack has to hold what it can build.
+const LARGEST_BUDGET: u64 = 8_000_000;
+/// Bytes of stack for each step: a level of nesting takes at least seven steps, and printing one at most 1,000 bytes.
+const STACK_OF_A_STEP: u64 = 256;
+/// Bytes of stack to compile the longest template, whatever it consists of.
+const COMPILING_STACK: usize = 1 << 30;
 
 /// A compiled chat template.
 #[derive(Debug)]
@@ -94,6 +111,22 @@ pub enum Error {
         /// The steps it was granted; 64 bytes of text are a step, too.
         budget: u64,
     },
+    /// The template took too long.
+    #[error(
+        "the chat template was stopped after {seconds} seconds: it does not end, or makes far more than it is given"
+    )]
+    TooSlow {
+        /// The seconds it was granted.
+        seconds: u64,
+    },
+    /// The template is too long.
+    #[error("the chat template has {found} bytes, where at most {limit} are supported")]
+    TooLong {
+        /// Its bytes.
+        found: usize,
+        /// The bytes of the longest.
+        limit: usize,
+    },
     /// Something else went wrong while rendering.
     #[error("the chat template failed{}: {message}", at_line(*line))]
     Failed {
@@ -105,6 +138,9 @@ pub enum Error {
     /// The messages use all characters by which user text is kept apart.
     #[error("the messages contain every private-use character of Unicode; one has to be left over")]
     NoCharacterLeft,
+    /// The template rendered to nothing, so that a model has nothing to continue.
+    #[error("the chat template makes no text of these messages")]
+    NoText,
     /// The rendered text cannot be encoded.
     #[error(transparent)]
     Tokenizer(#[from] tokenizer::Error),
@@ -118,17 +154,26 @@ impl ChatTemplate {
     /// Compiles a template.
     ///
     /// # Errors
-    /// [`Error::Syntax`] with the line.
+    /// [`Error::Syntax`] with the line; a template that is too long.
     pub fn new(source: &str) -> Result<ChatTemplate, Error> {
+        if source.len() > LONGEST {
+            return Err(Error::TooLong { found: source.len(), limit: LONGEST });
+        }
+        let template = source.to_owned();
+        apart::run(COMPILING_STACK, move || ChatTemplate::compile(template))?
+    }
+
+    fn compile(source: String) -> Result<ChatTemplate, Error> {
         let failed = |error: minijinja::Error| Error::Syntax { line: error.line(), message: describe(&error) };
         let mut environment = Environment::new();
         environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build().map_err(failed)?);
-        environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
+        environment.set_unknown_method_callback(bounded::method);
+        environment.add_function("range", bounded::range);
         environment.add_filter("tojson", json::tojson);
         environment.add_function("raise_exception", raise_exception);
         environment.add_function("strftime_now", time::strftime_now);
-        environment.add_template_owned(NAME, source.to_owned()).map_err(failed)?;
-        Ok(ChatTemplate { source: source.to_owned(), environment })
+        environment.add_template_owned(NAME, source.clone()).map_err(failed)?;
+        Ok(ChatTemplate { source, environment })
     }
 
     /// The template's text.
@@ -149,23 +194,30 @@ impl ChatTemplate {
         let bytes = [Some(&messages_value), Some(&extra), options.tools.as_ref()];
         let bytes: usize = bytes.into_iter().flatten().map(|value| value.to_string().len()).sum();
         let budget = BUDGET + BUDGET_OF_A_MESSAGE * messages.len() as u64 + BUDGET_OF_A_BYTE * bytes as u64;
+        let budget = budget.min(LARGEST_BUDGET);
 
-        let mut variables: Vec<(&str, Value)> =
-            options.extra.iter().map(|(name, value)| (name.as_str(), template_value(value))).collect();
-        variables.push(("messages", template_value(&messages_value)));
+        let entries = options.extra.iter();
+        let mut variables: Vec<(String, Value)> =
+            entries.map(|(name, value)| (name.clone(), template_value(value))).collect();
+        let mut set = |name: &str, value: Value| variables.push((name.to_owned(), value));
+        set("messages", template_value(&messages_value));
         // As with Hugging Face, what is not there is none and not undefined.
-        variables.push(("tools", options.tools.as_ref().map_or(Value::from(()), template_value)));
-        variables.push(("documents", Value::from(())));
-        variables.push(("add_generation_prompt", Value::from(options.add_generation_prompt)));
+        set("tools", options.tools.as_ref().map_or(Value::from(()), template_value));
+        set("documents", Value::from(()));
+        set("add_generation_prompt", Value::from(options.add_generation_prompt));
         for (name, token) in [("bos_token", &options.begin_token), ("eos_token", &options.end_token)] {
-            variables.extend(token.as_ref().map(|token| (name, Value::from(token))));
+            if let Some(token) = token {
+                set(name, Value::from(token));
+            }
         }
 
-        let failed = |error: minijinja::Error| failure(&error, budget);
         let mut environment = self.environment.clone();
         environment.set_fuel(Some(budget));
-        let template = environment.get_template(NAME).map_err(failed)?;
-        template.render(Value::from_pairs(variables)).map_err(failed)
+        apart::run((budget * STACK_OF_A_STEP) as usize, move || {
+            let failed = |error: minijinja::Error| failure(&error, budget);
+            let template = environment.get_template(NAME).map_err(failed)?;
+            template.render(Value::from_pairs(variables)).map_err(failed)
+        })?
     }
 
     /// The tokens of a conversation. Control tokens come from the template alone: where a message, a tool or a
@@ -173,7 +225,7 @@ impl ChatTemplate {
     /// tokens such as `<think>`, since it was made of them.
     ///
     /// # Errors
-    /// As [`ChatTemplate::render`], and what the tokenizer cannot encode.
+    /// As [`ChatTemplate::render`], a text that is empty, and what the tokenizer cannot encode.
     pub fn render_tokens(
         &self,
         tokenizer: &Tokenizer,
@@ -199,6 +251,9 @@ impl ChatTemplate {
         };
 
         let text = self.render(&messages, &options)?;
+        if text.is_empty() {
+            return Err(Error::NoText);
+        }
         let mut ids = Vec::new();
         for fragment in tokenizer.fragments(&text) {
             match fragment {
@@ -213,6 +268,18 @@ impl ChatTemplate {
 /// What the template is called inside its environment.
 const NAME: &str = "chat";
 
+/// Characters of a message from a template that are shown.
+const MESSAGE_SHOWN: usize = 500;
+
+impl From<Stopped> for Error {
+    fn from(stopped: Stopped) -> Error {
+        match stopped {
+            Stopped::TooSlow { seconds } => Error::TooSlow { seconds },
+            Stopped::Failed { message } => Error::Failed { line: None, message },
+        }
+    }
+}
+
 /// The words of a template that refuses its messages, inside the engine's error.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -226,7 +293,7 @@ fn failure(error: &minijinja::Error, budget: u64) -> Error {
     let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(cause) = source {
         if let Some(Raised(message)) = cause.downcast_ref() {
-            return Error::Refused { message: message.clone() };
+            return Error::Refused { message: shortened(message, MESSAGE_SHOWN) };
         }
         if cause.downcast_ref().is_some_and(|cause: &minijinja::Error| cause.kind() == ErrorKind::OutOfFuel) {
             return Error::Endless { line: error.line(), budget };
@@ -246,8 +313,11 @@ fn describe(error: &minijinja::Error) -> String {
     while let Some(cause) = source {
         text += &format!(": {cause}");
         source = cause.source();
+        if text.len() > 4 * MESSAGE_SHOWN {
+            break;
+        }
     }
-    text
+    shortened(&text, MESSAGE_SHOWN)
 }
 
 fn json_of(messages: &[Message]) -> serde_json::Value {

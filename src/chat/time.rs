@@ -20,8 +20,15 @@ const MONTHS: [&str; 12] = [
 ];
 const WEEKDAYS: [&str; 7] = ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
 
+/// Bytes of the longest format.
+const LONGEST_FORMAT: usize = 1024;
+
 /// The function `strftime_now(format)`; the time is that of UTC.
 pub(super) fn strftime_now(format: &str) -> Result<String, Error> {
+    if format.len() > LONGEST_FORMAT {
+        let message = format!("strftime_now: the format has {} bytes, supported are {LONGEST_FORMAT}", format.len());
+        return Err(Error::new(ErrorKind::InvalidOperation, message));
+    }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     strftime(format, now)
 }

@@ -186,7 +186,7 @@ struct TypedGenerate {
 #[derive(Args)]
 #[command(next_help_heading = "Sampling (what is not given is as the model file recommends)")]
 struct TypedSampling {
-    /// Temperature; 0 always takes the likeliest token [else: 0.8]
+    /// Temperature; 0 always takes the likeliest token, with only the penalties given here [else: 0.8]
     #[arg(long, value_name = "NUMBER", value_parser = number)]
     temp: Option<f32>,
     /// Keep this many of the likeliest tokens; 0 keeps all [else: 40]

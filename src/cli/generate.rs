@@ -80,6 +80,8 @@ impl SamplingChanges {
     }
 
     fn applied_to(&self, options: SamplingOptions) -> SamplingOptions {
+        // Whoever asks for the likeliest token gets it, whatever penalties the model recommends.
+        let options = if self.temperature == Some(0.0) { options.without_penalties() } else { options };
         SamplingOptions {
             temperature: self.temperature.unwrap_or(options.temperature),
             top_k: self.top_k.unwrap_or(options.top_k),
@@ -161,7 +163,7 @@ fn prepare(options: &GenerateOptions) -> Result<Job<'_>, Failure> {
     let model = Model::open(file.clone())?;
     let tokenizer = Tokenizer::from_metadata(file.metadata())?;
     let recommended = match options.model {
-        Some(_) => generation::recommended_sampling(file.metadata())?,
+        Some(_) => generation::recommended_sampling(&file)?,
         None => embedded::sampling(),
     };
     let seed = options.seed.unwrap_or_else(new_seed);
@@ -362,6 +364,17 @@ mod tests {
         let expected = "prompt 4 tokens (400.0 tok/s), text 9 tokens (80.0 tok/s): came to the stop string \"\\n\"";
         assert_eq!(summary(4, &outcome), expected);
         assert_eq!(summary(7, &Outcome::interrupted()), "prompt 0 of 7 tokens, text 0 tokens: interrupted");
+    }
+
+    #[test]
+    fn temperature_zero_takes_the_likeliest_token_whatever_penalties_are_recommended() {
+        let recommended = SamplingOptions { repeat_penalty: 1.1, presence_penalty: 0.5, ..SamplingOptions::default() };
+        let greedy = SamplingChanges { temperature: Some(0.0), ..SamplingChanges::default() };
+        let applied = greedy.applied_to(recommended.clone());
+        assert_eq!((applied.repeat_penalty, applied.presence_penalty), (1.0, 0.0));
+        let asked = SamplingChanges { repeat_penalty: Some(1.2), ..greedy }.applied_to(recommended.clone());
+        assert_eq!((asked.repeat_penalty, asked.presence_penalty), (1.2, 0.0));
+        assert_eq!(SamplingChanges::default().applied_to(recommended).repeat_penalty, 1.1);
     }
 
     #[test]

@@ -172,8 +172,8 @@ impl Report {
             cannot_run,
             metadata: metadata.iter().map(|(key, value)| (key.to_owned(), shown(value))).collect(),
             tensor_count: tensors.len(),
-            tensor_bytes: tensors.iter().map(|tensor| tensor.bytes).sum(),
-            parameters: tensors.iter().map(|tensor| tensor.elements()).sum(),
+            tensor_bytes: sum(tensors.iter().map(|tensor| tensor.bytes)),
+            parameters: sum(tensors.iter().map(|tensor| tensor.elements())),
             tensors_by_type: totals(file),
             needs,
             tokenizer,
@@ -184,13 +184,18 @@ impl Report {
     }
 }
 
+/// A sum that ends at the largest number: the tensors of a damaged file may claim any size.
+fn sum(terms: impl Iterator<Item = u64>) -> u64 {
+    terms.fold(0, u64::saturating_add)
+}
+
 /// Tensors and bytes of each type, the largest first.
 fn totals(file: &Gguf) -> Vec<TypeTotal> {
     let mut by_type: BTreeMap<Type, (usize, u64)> = BTreeMap::new();
     for tensor in file.tensors() {
         let (count, bytes) = by_type.entry(tensor.kind).or_default();
         *count += 1;
-        *bytes += tensor.bytes;
+        *bytes = tensor.bytes.saturating_add(*bytes);
     }
     let total = |(kind, (tensors, bytes)): (Type, _)| TypeTotal { r#type: kind.name(), tensors, bytes };
     let mut totals: Vec<TypeTotal> = by_type.into_iter().map(total).collect();
@@ -285,5 +290,15 @@ fn shown(value: &Value) -> serde_json::Value {
             Array::Bool(values) => json!(values),
             Array::String(values) => json!(values),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sum;
+
+    #[test]
+    fn a_sum_beyond_all_numbers_is_the_largest_number() {
+        assert_eq!(sum([1 << 63, 1 << 63, 5].into_iter()), u64::MAX);
     }
 }

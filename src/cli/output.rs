@@ -80,6 +80,9 @@ pub fn report_panics() {
 /// [`report_panics`] in the name of another program.
 pub fn report_panics_as(program: &'static str) {
     std::panic::set_hook(Box::new(move |panic| {
+        if std::thread::current().name() == Some(crate::chat::TEMPLATE_THREAD) {
+            return;
+        }
         let message = panic.payload_as_str().unwrap_or("no message");
         let place = panic.location().map(|place| format!(" ({place})")).unwrap_or_default();
         report_as(program, &printable(&format!("internal error: {message}{place}; this is a bug, please report it")));

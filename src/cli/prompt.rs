@@ -2,7 +2,7 @@
 
 use super::Failure;
 use std::ffi::{OsStr, OsString};
-use std::fs;
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
 
@@ -35,16 +35,27 @@ impl Source {
     /// All of it, byte for byte.
     pub(super) fn read(&self) -> Result<String, Failure> {
         let failed = |source| Failure::Read { what: self.name(), source };
-        let mut bytes = Vec::new();
-        match self {
-            Source::Argument(argument) => bytes.extend(argument.as_encoded_bytes()),
-            Source::StandardInput => {
-                io::stdin().lock().read_to_end(&mut bytes).map_err(failed)?;
-            }
-            Source::File(path) => bytes = fs::read(path).map_err(failed)?,
-        }
+        let bytes = match self {
+            Source::Argument(argument) => argument.as_encoded_bytes().to_vec(),
+            Source::StandardInput => limited(io::stdin().lock()).map_err(failed)?,
+            Source::File(path) => File::open(path).and_then(limited).map_err(failed)?,
+        };
         text(bytes, || self.name())
     }
+}
+
+/// Bytes of the longest text that is read. Some files and pipes never end.
+const LONGEST: u64 = 64 << 20;
+
+/// All bytes of a text.
+fn limited(source: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    source.take(LONGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LONGEST {
+        let message = format!("it has {} bytes or more, where at most {LONGEST} are supported", bytes.len());
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(bytes)
 }
 
 fn text(bytes: Vec<u8>, what: impl Fn() -> String) -> Result<String, Failure> {
@@ -93,6 +104,13 @@ mod tests {
             let error = token_ids(word, || "standard input".into()).unwrap_err().to_string();
             assert!(error.contains(&format!("{word:?}")), "{error}");
         }
+    }
+
+    #[test]
+    fn a_text_that_does_not_end_is_refused() {
+        let error = limited(io::repeat(0)).unwrap_err().to_string();
+        assert_eq!(error, "it has 67108865 bytes or more, where at most 67108864 are supported");
+        assert_eq!(limited(&b"text"[..]).unwrap(), b"text");
     }
 
     #[test]

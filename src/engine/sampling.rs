@@ -4,7 +4,6 @@ use crate::error::{Error, RequestError, Result};
 use rand::Rng;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use std::cmp::Ordering;
 
 /// How to choose. The steps are taken in the order of the fields from `repeat_penalty` on; the defaults are
 /// llama.cpp's.
@@ -50,11 +49,20 @@ impl SamplingOptions {
     /// # Errors
     /// The first option that is out of range, by its command-line name.
     pub fn check(&self) -> Result<()> {
-        let bad = |name: &str, found: f32, expected: &str| {
-            Err(RequestError::BadOption { name: name.into(), found: found.to_string(), expected: expected.into() })
-        };
+        match self.out_of_range() {
+            None => Ok(()),
+            Some(OutOfRange { name, found, expected }) => {
+                let (name, found, expected) = (name.to_owned(), found.to_string(), expected.to_owned());
+                Err(RequestError::BadOption { name, found, expected }.into())
+            }
+        }
+    }
+
+    /// The first option that is out of range.
+    pub fn out_of_range(&self) -> Option<OutOfRange> {
+        let bad = |name, found, expected| Some(OutOfRange { name, found, expected });
         let finite = |value: f32| value.is_finite();
-        Ok(if !(finite(self.temperature) && self.temperature >= 0.0) {
+        if !(finite(self.temperature) && self.temperature >= 0.0) {
             bad("temp", self.temperature, "0 or more")
         } else if !(finite(self.repeat_penalty) && self.repeat_penalty > 0.0) {
             bad("repeat-penalty", self.repeat_penalty, "a number above 0")
@@ -67,9 +75,25 @@ impl SamplingOptions {
         } else if !(0.0..=1.0).contains(&self.min_p) {
             bad("min-p", self.min_p, "a number from 0 to 1")
         } else {
-            Ok(())
-        }?)
+            None
+        }
     }
+
+    /// The same without penalties.
+    pub fn without_penalties(self) -> SamplingOptions {
+        SamplingOptions { repeat_penalty: 1.0, presence_penalty: 0.0, frequency_penalty: 0.0, ..self }
+    }
+}
+
+/// An option out of its range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OutOfRange {
+    /// Its command-line name, without the dashes.
+    pub name: &'static str,
+    /// Its value.
+    pub found: f32,
+    /// What it can be.
+    pub expected: &'static str,
 }
 
 /// Chooses tokens one after another.
@@ -114,9 +138,7 @@ impl Sampler {
         keep_likeliest(&mut candidates, options.top_k);
         keep_probable(&mut candidates, options.top_p);
         keep_relative(&mut candidates, options.min_p);
-        for candidate in &mut candidates {
-            candidate.logit /= options.temperature;
-        }
+        temper(&mut candidates, options.temperature);
         let probabilities = probabilities(&candidates);
         let mut left = self.random.random::<f64>();
         for (candidate, probability) in candidates.iter().zip(&probabilities) {
@@ -141,14 +163,17 @@ fn penalise(candidates: &mut [Candidate], recent: &[u32], options: &SamplingOpti
             candidate.logit *= options.repeat_penalty;
         }
         candidate.logit -= options.presence_penalty + options.frequency_penalty * same.len() as f32;
+        // Infinities that cancel each other leave nothing to choose.
+        if candidate.logit.is_nan() {
+            candidate.logit = f32::NEG_INFINITY;
+        }
     }
 }
 
 /// Keeps the `count` likeliest in descending order (all where it is 0); of equal ones the lower token comes first.
 fn keep_likeliest(candidates: &mut Vec<Candidate>, count: usize) {
-    let order = |a: &Candidate, b: &Candidate| {
-        b.logit.partial_cmp(&a.logit).unwrap_or(Ordering::Equal).then(a.token.cmp(&b.token))
-    };
+    // Adding zero turns -0 into 0, which is equal to it.
+    let order = |a: &Candidate, b: &Candidate| (b.logit + 0.0).total_cmp(&(a.logit + 0.0)).then(a.token.cmp(&b.token));
     if count > 0 && count < candidates.len() {
         candidates.select_nth_unstable_by(count - 1, order);
         candidates.truncate(count);
@@ -174,6 +199,15 @@ fn keep_relative(candidates: &mut Vec<Candidate>, min_p: f32) {
     let least = candidates[0].logit + min_p.ln();
     let kept = candidates.partition_point(|candidate| candidate.logit >= least);
     candidates.truncate(kept.max(1));
+}
+
+/// Divides the logits of candidates in descending order by the temperature. The largest becomes 0 before that, so that
+/// the smallest temperature cannot make all of them infinite, and with it equal.
+fn temper(candidates: &mut [Candidate], temperature: f32) {
+    let largest = candidates[0].logit;
+    for candidate in candidates {
+        candidate.logit = if candidate.logit == largest { 0.0 } else { (candidate.logit - largest) / temperature };
+    }
 }
 
 /// The softmax of candidates in descending order.
@@ -264,6 +298,23 @@ mod tests {
         assert_eq!(sampler.sample(&[f32::NEG_INFINITY, 0.0], &[]).unwrap(), 1);
         assert_eq!(sampler.sample(&[f32::INFINITY, 0.0], &[]).unwrap(), 0);
         assert!(sampler.sample(&[f32::NEG_INFINITY; 2], &[]).is_ok());
+    }
+
+    #[test]
+    fn penalties_of_any_size_leave_something_to_choose() {
+        let largest = SamplingOptions { repeat_penalty: f32::MIN_POSITIVE, presence_penalty: f32::MAX, ..plain() };
+        let all = SamplingOptions { frequency_penalty: f32::MAX, ..largest };
+        for options in [all.clone(), SamplingOptions { temperature: 0.0, ..all }] {
+            let mut sampler = Sampler::new(options).unwrap();
+            let logits = [f32::INFINITY, 9.0, 8.0, 1.0];
+            assert_eq!(sampler.sample(&logits, &[0, 0, 1, 1, 2, 2]).unwrap(), 3);
+        }
+    }
+
+    #[test]
+    fn the_smallest_temperature_takes_the_likeliest() {
+        let options = SamplingOptions { temperature: 1e-38, ..plain() };
+        assert_eq!(draws(options, &[20.0, 30.0, 25.0, f32::NEG_INFINITY], 50), [1; 50]);
     }
 
     #[test]

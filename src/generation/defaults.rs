@@ -1,25 +1,41 @@
 //! Sampling options that a model file recommends.
 
-use crate::engine::sampling::SamplingOptions;
-use crate::gguf::{Error, Metadata, Value};
+use crate::engine::sampling::{OutOfRange, SamplingOptions};
+use crate::gguf::{Error, Gguf, Metadata, Value};
 
 /// The sampling options a file recommends by its keys `general.sampling.*`; where it has none, the engine's own.
 ///
 /// # Errors
-/// A key of another type.
-pub fn recommended_sampling(metadata: &Metadata) -> Result<SamplingOptions, Error> {
+/// A key of another type, or a value that is out of range.
+pub fn recommended_sampling(file: &Gguf) -> Result<SamplingOptions, Error> {
+    let metadata = file.metadata();
     let default = SamplingOptions::default();
     let float = |name: &str, default: f32| Ok(metadata.f32(&key(name))?.unwrap_or(default));
-    Ok(SamplingOptions {
+    let temperature = float("temp", default.temperature)?;
+    let options = SamplingOptions {
         // Zero and below mean greedy in these files.
-        temperature: float("temp", default.temperature)?.max(0.0),
+        temperature: if temperature < 0.0 { 0.0 } else { temperature },
         repeat_penalty: float("penalty_repeat", default.repeat_penalty)?,
         penalty_window: count(metadata, "penalty_last_n", usize::MAX)?.unwrap_or(default.penalty_window),
         top_k: count(metadata, "top_k", 0)?.unwrap_or(default.top_k),
         top_p: float("top_p", default.top_p)?,
         min_p: float("min_p", default.min_p)?,
         ..default
-    })
+    };
+    match options.out_of_range() {
+        None => Ok(options),
+        Some(OutOfRange { name, found, expected }) => Err(Error::OutOfRange {
+            file: file.name().to_owned(),
+            key: key(match name {
+                "repeat-penalty" => "penalty_repeat",
+                "top-p" => "top_p",
+                "min-p" => "min_p",
+                name => name,
+            }),
+            found: found.to_string(),
+            expected,
+        }),
+    }
 }
 
 /// A count whose negative values mean `unlimited`.
@@ -38,7 +54,7 @@ fn key(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gguf::{Gguf, writer::Writer};
+    use crate::gguf::writer::Writer;
 
     fn sampling(keys: &[(&str, Value)]) -> Result<SamplingOptions, Error> {
         let mut writer = Writer::new("test");
@@ -46,7 +62,7 @@ mod tests {
             writer.set(&key(name), value.clone()).unwrap();
         }
         let bytes = writer.begin(Vec::new()).unwrap().finish().unwrap();
-        recommended_sampling(Gguf::from_static("test", bytes.leak()).unwrap().metadata())
+        recommended_sampling(&Gguf::from_static("test", bytes.leak()).unwrap())
     }
 
     #[test]
@@ -87,5 +103,19 @@ mod tests {
     fn a_key_of_another_type_is_named() {
         let error = sampling(&[("temp", "hot".into())]).unwrap_err().to_string();
         assert!(error.contains("general.sampling.temp"), "{error}");
+    }
+
+    #[test]
+    fn a_value_out_of_range_is_blamed_on_the_file_and_its_key() {
+        for (name, value, expected) in [
+            ("temp", f32::NAN, "0 or more"),
+            ("penalty_repeat", 0.0, "a number above 0"),
+            ("top_p", 1.5, "a number above 0, at most 1"),
+            ("min_p", -0.5, "a number from 0 to 1"),
+        ] {
+            let error = sampling(&[(name, value.into())]).unwrap_err().to_string();
+            let start = format!("test: key \"general.sampling.{name}\" holds {value}, ");
+            assert!(error.starts_with(&start) && error.ends_with(expected), "{error}");
+        }
     }
 }

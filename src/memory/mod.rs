@@ -89,7 +89,7 @@ pub struct Plan {
 impl Plan {
     /// All of it.
     pub fn total(&self) -> u64 {
-        self.dense + self.experts + self.kv + self.states + self.scratch
+        sum(&[self.dense, self.experts, self.kv, self.states, self.scratch])
     }
 
     /// # Errors
@@ -150,13 +150,14 @@ impl fmt::Display for Bytes {
 pub fn kv_bytes_per_token(model: &Model, kv_type: KvType, next_token: bool) -> u64 {
     let config = &model.config;
     let layers = config.kv_layers() + usize::from(next_token && config.next_token);
-    (layers * 2 * config.attention.kv_size() * kv_type.bytes()) as u64
+    product(&[layers, 2, config.attention.kv_size(), kv_type.bytes()])
 }
 
 /// Bytes of the recurrent and convolution states of one sequence, over all layers that have them (always `f32`).
 pub fn state_bytes(model: &Model) -> u64 {
     let delta = &model.config.delta_net;
-    (model.config.delta_net_layers() * (delta.state_size() + delta.conv_state_size()) * size_of::<f32>()) as u64
+    let values = delta.state_size().saturating_add(delta.conv_state_size());
+    product(&[model.config.delta_net_layers(), values, size_of::<f32>()])
 }
 
 /// Plans a model with every expert resident.
@@ -167,27 +168,44 @@ pub fn plan(model: &Model, request: &Request) -> Plan {
         if tensor.name.starts_with(&next_token_block) && !request.next_token {
             continue;
         }
-        *(if tensor.name.ends_with("_exps.weight") { &mut experts } else { &mut dense }) += tensor.bytes;
+        let sum: &mut u64 = if tensor.name.ends_with("_exps.weight") { &mut experts } else { &mut dense };
+        *sum = sum.saturating_add(tensor.bytes);
     }
     Plan {
         dense,
         experts,
-        kv: kv_bytes_per_token(model, request.kv_type, request.next_token) * u64::from(request.context),
+        kv: kv_bytes_per_token(model, request.kv_type, request.next_token).saturating_mul(request.context.into()),
         states: state_bytes(model),
         scratch: scratch_bytes(model, request.batch.min(request.context)),
     }
 }
 
-/// Activations of `rows` rows: the widest moments of a layer, and the outputs of all chosen experts.
+/// Rows whose logits are held at once, at most as many as a chunk has; how many a caller will want is not known yet.
+const ROWS_OF_LOGITS: u32 = 64;
+
+/// Activations of `rows` rows: the widest moments of a layer, the outputs of all chosen experts, and the logits.
 fn scratch_bytes(model: &Model, rows: u32) -> u64 {
     let config = &model.config;
-    let experts = &config.experts;
-    let mixer = (2 * config.delta_net.conv_size() + 3 * config.delta_net.value_size())
-        .max(3 * config.attention.query_size() + 2 * config.attention.kv_size());
-    let pairs = experts.used * (config.hidden + 2 * experts.feed_forward);
-    let shared = 3 * experts.shared_feed_forward + experts.count;
-    let row = 6 * config.hidden + mixer + pairs + shared;
-    u64::from(rows) * (row * size_of::<f32>()) as u64 + (config.vocabulary * size_of::<f32>()) as u64
+    let (delta, attention, experts) = (&config.delta_net, &config.attention, &config.experts);
+    let delta = sum(&[product(&[2, delta.conv_size()]), product(&[3, delta.value_size()])]);
+    let attention = sum(&[product(&[3, attention.query_size()]), product(&[2, attention.kv_size()])]);
+    let pair = sum(&[config.hidden as u64, product(&[2, experts.feed_forward])]);
+    let shared = sum(&[product(&[3, experts.shared_feed_forward]), experts.count as u64]);
+    let row =
+        sum(&[product(&[6, config.hidden]), delta.max(attention), pair.saturating_mul(experts.used as u64), shared]);
+    let logits = product(&[rows.min(ROWS_OF_LOGITS) as usize, config.vocabulary]);
+    sum(&[row.saturating_mul(rows.into()), logits]).saturating_mul(size_of::<f32>() as u64)
+}
+
+/// A product that is the largest number where it would be larger: sizes from a file can be of any size, and a plan of
+/// that many bytes is refused.
+fn product(factors: &[usize]) -> u64 {
+    factors.iter().fold(1, |product: u64, factor| product.saturating_mul(*factor as u64))
+}
+
+/// A sum of the same kind.
+fn sum(terms: &[u64]) -> u64 {
+    terms.iter().fold(0, |sum, term| sum.saturating_add(*term))
 }
 
 #[cfg(test)]
@@ -210,5 +228,13 @@ mod tests {
         assert!(error.contains("needs 21.57 GiB") && error.contains("16.00 GiB is available"), "{error}");
         assert_eq!(plan.check(Some(22 << 30)), Ok(()));
         assert_eq!(plan.check(None), Ok(()), "a machine that cannot tell is not refused");
+    }
+
+    #[test]
+    fn sizes_beyond_all_numbers_are_refused_rather_than_wrapped() {
+        assert_eq!(product(&[1 << 40, 1 << 40, 2]), u64::MAX);
+        let plan = Plan { dense: 1 << 30, kv: product(&[usize::MAX, 4]), scratch: 1 << 20, ..Plan::default() };
+        let error = plan.check(Some(16 << 30)).unwrap_err().to_string();
+        assert!(error.contains("needs 17179869184.00 GiB"), "{error}");
     }
 }

@@ -17,13 +17,13 @@ pub enum Error {
     #[error(transparent)]
     Metadata(#[from] gguf::Error),
     /// A tokenizer of another sort.
-    #[error("tokenizer.ggml.model is {found:?}; supported is \"gpt2\" (byte-level BPE)")]
+    #[error("tokenizer.ggml.model is {:?}; supported is \"gpt2\" (byte-level BPE)", shortened(found, SHOWN))]
     UnsupportedModel {
         /// What the file says.
         found: String,
     },
     /// An unknown rule for splitting text.
-    #[error("tokenizer.ggml.pre is {found:?}; supported are {}", split::supported())]
+    #[error("tokenizer.ggml.pre is {:?}; supported are {}", shortened(found, SHOWN), split::supported())]
     UnsupportedSplit {
         /// What the file says.
         found: String,
@@ -106,15 +106,15 @@ pub enum Error {
 
 impl Error {
     pub(super) fn duplicate_token(text: &str, first: u32, second: u32) -> Error {
-        Error::DuplicateToken { text: shortened(text), first, second }
+        Error::DuplicateToken { text: shortened(text, SHOWN), first, second }
     }
 
     pub(super) fn merge_without_space(index: usize, merge: &str) -> Error {
-        Error::MergeWithoutSpace { index, merge: shortened(merge) }
+        Error::MergeWithoutSpace { index, merge: shortened(merge, SHOWN) }
     }
 
     pub(super) fn merge_of_unknown(index: usize, merge: &str, token: &str) -> Error {
-        Error::MergeOfUnknown { index, merge: shortened(merge), token: shortened(token) }
+        Error::MergeOfUnknown { index, merge: shortened(merge, SHOWN), token: shortened(token, SHOWN) }
     }
 
     pub(super) fn library(error: tokenizers::Error) -> Error {
@@ -122,10 +122,12 @@ impl Error {
     }
 }
 
-/// The beginning of a text that may be of any length.
-fn shortened(text: &str) -> String {
-    const SHOWN: usize = 60;
-    match text.char_indices().nth(SHOWN) {
+/// Characters of a text from a file that are shown.
+const SHOWN: usize = 60;
+
+/// The beginning of a text that may be of any length: so many characters of it.
+pub(crate) fn shortened(text: &str, shown: usize) -> String {
+    match text.char_indices().nth(shown) {
         None => text.to_owned(),
         Some((end, _)) => format!("{}…", &text[..end]),
     }

@@ -18,6 +18,7 @@ use tokenizers::Model;
 use tokenizers::models::bpe::{BPE, Vocab};
 
 pub use error::Error;
+pub(crate) use error::shortened;
 pub use special::Fragment;
 pub use stream::StreamDecoder;
 pub use vocabulary::{TokenKind, Vocabulary};

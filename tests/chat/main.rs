@@ -268,3 +268,85 @@ fn an_assistants_thoughts_are_its_own_tokens_but_not_control_tokens() {
     assert_eq!(specials(&ids), [IM_START, IM_END, IM_START, THINK, END_THINK, IM_END]);
     assert!(shown(&ids).ends_with("<think>\nhm<|im_end|>\n</think>\n\nyes<|im_end|>\n"));
 }
+
+/// Values nested as deeply as the steps of a template allow.
+const DEEP: &str = "{% set ns = namespace(x=[], y=[]) %}{% for i in range(90000) %}{% set ns.x = [ns.x] %}{% endfor %}";
+
+#[test]
+fn values_of_any_depth_are_made_used_and_dropped() {
+    let more = "{% for a in range(9) %}{% for i in range(90000) %}{% set ns.x = [ns.x] %}{% endfor %}{% endfor %}";
+    for source in
+        ["hi", "{{ ns.x }}", "{{ ns.x | string | length }}", "{{ {ns.x: 1} | length }}", "{{ ns.x == [ns.x] }}"]
+    {
+        let source = format!("{DEEP}{source}");
+        assert!(rendered(&source, json!({})).is_ok_and(|text| !text.is_empty()), "{source}");
+    }
+    for source in ["{{ ns.x | tojson }}", more, "{{ [ns.x, [ns.x]] | sort }}"] {
+        // Whether it is an error depends on the step; that the program is still there does not.
+        let _ = rendered(&format!("{DEEP}{source}"), json!({}));
+    }
+}
+
+#[test]
+fn values_that_share_their_parts_end_by_steps_or_by_time() {
+    let sharing = "{% set ns = namespace(x=[1, 1]) %}{% for i in range(60) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}";
+    let error = rendered(&format!("{sharing}{{{{ {{ns.x: 1}} | length }}}}"), json!({})).expect_err("2^60 numbers");
+    assert!(matches!(error, Error::Endless { .. } | Error::TooSlow { .. }), "{error}");
+}
+
+#[test]
+fn templates_of_any_form_are_compiled_or_refused() {
+    let chain = |before: &str, part: &str, after: &str| {
+        let parts = (250 * 1024) / part.len();
+        format!("{before}{}{after}", part.repeat(parts))
+    };
+    for source in [
+        chain("{{ ", "not ", "1 }}"),
+        chain("{{ ", "-", "1 }}"),
+        chain("{{ ", "(", "1 }}"),
+        chain("{{ ", "[", "1 }}"),
+        chain("{{ 1", "+1", " }}"),
+        chain("{{ 1", "|string", " }}"),
+        chain("{{ x", ".b", " }}"),
+        chain("{{ x", "()", " }}"),
+        chain("{{ x", " < y", " }}"),
+        chain("{{ ", "1 if x else ", "1 }}"),
+        chain("{% if 0 %}", "{% elif 0 %}", "{% endif %}"),
+        chain("", "{% if 1 %}", ""),
+        chain("", "{% for a in [1] %}", ""),
+    ] {
+        let _ = ChatTemplate::new(&source).map(|template| template.render(&[], &RenderOptions::default()));
+    }
+    let error = ChatTemplate::new(&"a".repeat(300_000)).expect_err("a template of 300 kB");
+    assert_eq!(error.to_string(), "the chat template has 300000 bytes, where at most 262144 are supported");
+}
+
+#[test]
+fn a_single_step_cannot_do_unlimited_work() {
+    for source in [
+        "{{ '{:>1000000000}'.format(1) }}",
+        "{{ '%1000000000d' | format(1) }}",
+        "{{ range(9223372036854775807, -9223372036854775807 - 1, -1) | length }}",
+        "{{ range(90000) | list | tojson(separators=('a' * 100000, 'b')) }}",
+        "{{ strftime_now('%F' * 1000000) }}",
+        "{{ 'a' | indent(100000000000) }}",
+        "{{ range(90000) | join('a' * 90000) }}",
+    ] {
+        let error = rendered(source, json!({})).expect_err(source);
+        assert!(error.to_string().len() < 300, "{source}: {error}");
+    }
+    assert_eq!(rendered("{{ '{:>5}'.format(1) }}", json!({})).expect("a narrow field"), "    1");
+}
+
+#[test]
+fn messages_of_a_template_are_shown_up_to_a_length() {
+    let error = rendered("{{ raise_exception('A' * 1000000) }}", json!({})).expect_err("the template refuses");
+    assert!(error.to_string().len() < 600 && error.to_string().ends_with("AAA…"), "{error}");
+}
+
+#[test]
+fn a_template_that_makes_no_text_is_an_error() {
+    let error = template("{# nothing #}").render_tokens(&TOKENIZER, &[Message::new("user", "Hi")], &prompt());
+    let error = error.expect_err("there is nothing to continue").to_string();
+    assert_eq!(error, "the chat template makes no text of these messages");
+}

@@ -38,6 +38,12 @@ fn an_unknown_splitting_rule_is_refused_with_those_that_are_supported() {
 }
 
 #[test]
+fn a_rule_with_an_endless_name_is_shown_shortened() {
+    let message = refusal(Vocabulary { pre: "x".repeat(100_000), ..small() });
+    assert!(message.len() < 200 && message.contains("xxx…"), "{message}");
+}
+
+#[test]
 fn a_list_of_kinds_of_another_length_is_refused() {
     let message = refusal(Vocabulary { kinds: vec![TokenKind::Normal; 3], ..small() });
     assert_eq!(message, "the vocabulary has 4 tokens but states the kind of 3 (tokenizer.ggml.token_type)");
