@@ -20,6 +20,16 @@ pub(super) fn json_number(value: f32) -> serde_json::Value {
     value.to_string().parse::<f64>().ok().filter(|value| value.is_finite()).into()
 }
 
+/// "1 token", "2 tokens".
+pub(super) fn counted(count: usize, thing: &str) -> String {
+    format!("{count} {}", plural(count, thing))
+}
+
+/// The word for so many things.
+pub(super) fn plural(count: usize, thing: &str) -> String {
+    if count == 1 { thing.to_owned() } else { format!("{thing}s") }
+}
+
 /// Tells the user something on standard error.
 pub(super) fn report(message: &str) {
     to_standard_error(&format!("redlite: {message}\n"));
