@@ -126,7 +126,7 @@ struct TypedGenerate {
     model: TypedModel,
 
     /// The prompt; `-` reads standard input, and `--` goes before a prompt that begins with a hyphen
-    #[arg(value_name = "PROMPT", help_heading = "Prompt")]
+    #[arg(value_name = "PROMPT", display_order = 0, help_heading = "Prompt")]
     text: Option<OsString>,
     /// The prompt, which may begin with a hyphen; `-` reads standard input
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = "Prompt")]
@@ -249,7 +249,7 @@ struct TypedMachine {
 struct TypedInspect {
     #[command(flatten)]
     model: TypedModel,
-    /// The same without -m
+    /// The model file, as with -m
     #[arg(value_name = "MODEL", conflicts_with = "model")]
     file: Option<PathBuf>,
     /// List all tensors: name, shape (contiguous dimension first), type, bytes

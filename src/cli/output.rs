@@ -81,6 +81,19 @@ pub fn report_panics() {
     }));
 }
 
+/// From here on, a write beyond the size that files may have (`ulimit -f`) is an error of that write; without this the
+/// system ends the program by a signal.
+pub fn report_file_size_limit() {
+    #[cfg(unix)]
+    {
+        // Nobody reads the flag. That the signal is handled is what lets the write fail.
+        let flag = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+        if let Err(error) = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, flag) {
+            log::warn!("a file beyond the size limit will end the program without a message: {error}");
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,8 @@
 #![cfg(unix)]
 
 use crate::command::{Ended, redlite};
+use crate::models;
+use crate::support::fixture;
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 
@@ -72,6 +74,23 @@ fn a_full_disk_is_an_error() {
         assert_eq!(ended.code, Some(1), "{arguments:?}");
         assert!(ended.error.contains("redlite: cannot write to standard output"), "{}", ended.error);
     }
+}
+
+#[test]
+fn a_file_beyond_the_size_limit_is_an_error_of_both_programs() {
+    let directory = tempfile::tempdir().unwrap();
+    let (zoo, ids) = (models::zoo(), fixture("oracle/toks300.txt"));
+    let line = format!(
+        "ulimit -f 1; '{}' inspect --json > out.json; echo $?; '{}' logits -m '{}' --tokens '{}' --out out.npy; echo $?",
+        env!("CARGO_BIN_EXE_redlite"),
+        env!("CARGO_BIN_EXE_redlite-engine"),
+        zoo.display(),
+        ids.display()
+    );
+    let ended: Ended = Command::new("sh").args(["-c", &line]).current_dir(&directory).output().unwrap().into();
+    assert_eq!(ended.text(), "1\n1\n", "{}", ended.error);
+    assert!(ended.error.contains("redlite: cannot write to standard output"), "{}", ended.error);
+    assert!(ended.error.contains("redlite-engine: "), "{}", ended.error);
 }
 
 #[test]

@@ -38,6 +38,7 @@ const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     env_logger::init();
+    redlite::cli::report_file_size_limit();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => error.exit(),
