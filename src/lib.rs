@@ -1,6 +1,6 @@
 //! Red Lite runs very large mixture-of-experts language models in little GPU memory.
 //!
-//! # Code map, from the bottom up
+//! # Code map, from the lowest layer to the highest
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -22,7 +22,7 @@
 //!
 //! # Layer order
 //!
-//! `use` points upwards in this table only (a module knows those above its row, none below it);
+//! A module uses only modules in rows above its own in this table, which are the lower layers;
 //! `tests/architecture.rs` keeps it so.
 
 pub mod backend;

@@ -13,6 +13,7 @@ fn main() -> ExitCode {
 
 fn run(invocation: Invocation) -> Result<(), Failure> {
     cli::start_logging(invocation.verbosity);
+    cli::report_file_size_limit();
     match invocation.command {
         Command::Generate(options) => generate::run(&options),
         Command::Inspect(options) => inspect::run(&options),

@@ -49,6 +49,25 @@ fn the_sessions_shown_are_what_the_commands_print() {
 }
 
 #[test]
+fn the_logits_of_the_example_are_those_of_llama_cpp() {
+    let directory = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures"),
+        directory.path().join("fixtures"),
+    )
+    .unwrap();
+    let readme = readme();
+    let lines: Vec<&str> = readme
+        .lines()
+        .filter(|line| ["logits", "parity"].iter().any(|name| line.starts_with(&format!("redlite-engine {name} "))))
+        .collect();
+    let line = format!("cd '{}' && {}", directory.path().display(), lines.join(" && "));
+    let output = shell(&line);
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8(output.stdout).unwrap().contains("PARITY: YES"), "{line}");
+}
+
+#[test]
 fn the_options_of_generate_are_all_named() {
     let help = shell("redlite generate --help");
     let help = String::from_utf8(help.stdout).unwrap();

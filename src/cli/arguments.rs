@@ -47,7 +47,8 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Invocation
     let command = match typed.command {
         TypedCommand::Generate(typed) => Command::Generate(Box::new(typed.options()?)),
         TypedCommand::Inspect(typed) => {
-            Command::Inspect(InspectOptions { model: typed.model, tensors: typed.tensors, json: typed.json })
+            let model = typed.model.model.or(typed.file);
+            Command::Inspect(InspectOptions { model, tensors: typed.tensors, json: typed.json })
         }
         TypedCommand::Tokenize(typed) => Command::Tokenize(TokenizeOptions {
             model: typed.model.model,
@@ -69,7 +70,8 @@ Examples:
   redlite inspect model.gguf                        what a file holds and the memory it needs
   redlite tokenize \"fn main() {\"                    how a text is cut into tokens
 
-Exit codes: 0 done, 1 failed, 2 the command line is wrong.";
+Exit codes: 0 done (also where Ctrl-C ended a text early), 1 failed, 2 the command line is wrong,
+130 a second Ctrl-C.";
 
 /// Runs very large mixture-of-experts language models in little GPU memory.
 #[derive(Parser)]
@@ -110,23 +112,25 @@ Examples:
   redlite generate --json --seed 7 \"fn main\" | jq .text
 
 The text goes to standard output as it is made, everything else to standard error. Ctrl-C ends it
-and keeps what was made; a second Ctrl-C does not wait. The prompt is taken byte for byte: a final
+and keeps what was made, with exit code 0 and finish reason \"interrupted\"; a second Ctrl-C does
+not wait and exits with 130. The prompt is taken byte for byte: a final
 newline belongs to it. The small model that comes with the program writes Rust code and
 documentation; it is no source of facts.";
 
 #[derive(Args)]
 #[command(after_help = GENERATE_EXAMPLES, allow_negative_numbers = true)]
+#[command(override_usage = "redlite generate [OPTIONS] PROMPT")]
 #[group(id = "source", required = true, multiple = false, args = ["prompt", "text", "file"])]
 struct TypedGenerate {
     #[command(flatten)]
     model: TypedModel,
 
-    /// The prompt; `-` reads standard input
+    /// The prompt; `-` reads standard input, and `--` goes before a prompt that begins with a hyphen
+    #[arg(value_name = "PROMPT", display_order = 0, help_heading = "Prompt")]
+    text: Option<OsString>,
+    /// The prompt, which may begin with a hyphen; `-` reads standard input
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = "Prompt")]
     prompt: Option<OsString>,
-    /// The prompt; `-` reads standard input
-    #[arg(value_name = "PROMPT", help_heading = "Prompt")]
-    text: Option<OsString>,
     /// Read the prompt from a file
     #[arg(short, long, value_name = "FILE", help_heading = "Prompt")]
     file: Option<PathBuf>,
@@ -198,7 +202,7 @@ struct TypedSampling {
     /// Keep tokens with this fraction of the likeliest one's probability; 0 keeps all [else: 0.05]
     #[arg(long, value_name = "NUMBER", value_parser = number)]
     min_p: Option<f32>,
-    /// Make recent tokens less likely; 1 is off [else: 1]
+    /// Make the last 64 tokens, the prompt's among them, less likely; 1 is off [else: 1]
     #[arg(long, value_name = "NUMBER", value_parser = number)]
     repeat_penalty: Option<f32>,
     /// Take this off the logit of a recent token, once [else: 0]
@@ -224,7 +228,7 @@ struct TypedMachine {
             .try_map(|name| name.parse::<BackendKind>()),
     )]
     backend: BackendKind,
-    /// CPU threads; the text does not depend on it [default: one for each core]
+    /// CPU threads, at most four a processor; the text does not depend on it [default: one for each core]
     #[arg(long, value_name = "COUNT", value_parser = thread_count)]
     threads: Option<u32>,
     /// Tokens of the prompt to take in at once
@@ -243,9 +247,11 @@ struct TypedMachine {
 
 #[derive(Args)]
 struct TypedInspect {
-    /// Model file (GGUF; any file of a split set) [default: the small model that comes with the program]
-    #[arg(value_name = "MODEL")]
-    model: Option<PathBuf>,
+    #[command(flatten)]
+    model: TypedModel,
+    /// The model file, as with -m
+    #[arg(value_name = "MODEL", conflicts_with = "model")]
+    file: Option<PathBuf>,
     /// List all tensors: name, shape (contiguous dimension first), type, bytes
     #[arg(long)]
     tensors: bool,

@@ -15,6 +15,7 @@ use crate::model::Model;
 use crate::tokenizer::{Special, Tokenizer};
 use serde_json::json;
 use std::io::IsTerminal;
+use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -142,7 +143,7 @@ struct Done {
 /// The model or the prompt cannot be read or used, or the output cannot be written. Ctrl-C is no error.
 pub fn run(options: &GenerateOptions) -> Result<(), Failure> {
     let job = prepare(options)?;
-    log::info!("seed {}; {:?}", job.sampling.seed, job.sampling);
+    log::info!("{}", in_words(&job.sampling));
     // Only now, so that Ctrl-C ends a command that still waits for its prompt.
     interrupt::watch();
     let done = job.run()?;
@@ -243,7 +244,7 @@ impl Job<'_> {
         let bar = progress::bar(Stage::Loading, 0, self.options.quiet);
         let options = LoadOptions {
             backend: machine.backend,
-            threads: machine.threads,
+            threads: machine.threads.map(useful_threads),
             kv_type: machine.kv_type,
             batch: machine.batch,
             context: self.context,
@@ -262,6 +263,8 @@ impl Job<'_> {
         let mut session = engine.open(self.context)?;
         let mut sampler = Sampler::new(self.sampling.clone())?;
         let bar = progress::bar(Stage::Ingesting, self.prompt.len() as u64, self.options.quiet);
+        interrupt::explain(!self.options.quiet);
+        log::info!("reading the prompt: {}", output::counted(self.prompt.len(), "token"));
         let mut written = Ok(());
         let mut tell = |event: Event| {
             match event {
@@ -269,6 +272,7 @@ impl Job<'_> {
                     bar.set_position(count as u64);
                     if count == self.prompt.len() {
                         bar.finish_and_clear();
+                        interrupt::explain(false);
                     }
                 }
                 Event::Text(text) if self.options.output == Output::Text => written = output::print(text),
@@ -328,11 +332,33 @@ impl Job<'_> {
     }
 }
 
+/// The sampling options for the log.
+fn in_words(sampling: &SamplingOptions) -> String {
+    let SamplingOptions { temperature, repeat_penalty, presence_penalty, frequency_penalty, penalty_window, .. } =
+        sampling;
+    let SamplingOptions { top_k, top_p, min_p, seed, .. } = sampling;
+    format!(
+        "seed {seed}; temperature {temperature}, top-k {top_k}, top-p {top_p}, min-p {min_p}; over the last \
+         {penalty_window} tokens repeat penalty {repeat_penalty}, presence penalty {presence_penalty}, frequency \
+         penalty {frequency_penalty}"
+    )
+}
+
+/// At most four threads for each processor: more only take turns, and hundreds of them take many times as long.
+fn useful_threads(asked: usize) -> usize {
+    let most = 4 * std::thread::available_parallelism().map_or(1, NonZero::get);
+    if asked > most {
+        log::info!("{most} threads instead of {asked}: four for each processor");
+    }
+    asked.min(most)
+}
+
 /// One line about what was done.
 fn summary(prompt: usize, outcome: &Outcome) -> String {
     let rate = |work: &Work| work.rate().map(|rate| format!(" ({rate:.1} tok/s)")).unwrap_or_default();
     let ingested = outcome.ingest.tokens;
-    let prompt = if ingested == prompt { prompt.to_string() } else { format!("{ingested} of {prompt}") };
+    let all = output::counted(prompt, "token");
+    let prompt = if ingested == prompt { all } else { format!("{ingested} of {all}") };
     let reason = match &outcome.finish {
         Finish::Length => "reached the limit of -n".to_owned(),
         Finish::Stop(stop) => format!("came to the stop string {}", output::quoted(stop.as_bytes())),
@@ -341,9 +367,9 @@ fn summary(prompt: usize, outcome: &Outcome) -> String {
         Finish::Interrupted => "interrupted".to_owned(),
     };
     format!(
-        "prompt {prompt} tokens{}, text {} tokens{}: {reason}",
+        "prompt {prompt}{}, text {}{}: {reason}",
         rate(&outcome.ingest),
-        outcome.tokens.len(),
+        output::counted(outcome.tokens.len(), "token"),
         rate(&outcome.decode)
     )
 }
@@ -364,6 +390,15 @@ mod tests {
         let expected = "prompt 4 tokens (400.0 tok/s), text 9 tokens (80.0 tok/s): came to the stop string \"\\n\"";
         assert_eq!(summary(4, &outcome), expected);
         assert_eq!(summary(7, &Outcome::interrupted()), "prompt 0 of 7 tokens, text 0 tokens: interrupted");
+        let one = Outcome { tokens: vec![1], ingest: Work { tokens: 1, ..Work::default() }, ..Outcome::interrupted() };
+        assert_eq!(summary(1, &one), "prompt 1 token, text 1 token: interrupted");
+    }
+
+    #[test]
+    fn threads_are_at_most_four_a_processor() {
+        assert_eq!(useful_threads(1), 1);
+        assert_eq!(useful_threads(4096), useful_threads(usize::MAX));
+        assert!(useful_threads(usize::MAX) >= 4);
     }
 
     #[test]

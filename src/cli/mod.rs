@@ -17,4 +17,4 @@ pub mod tokenize;
 pub use arguments::{Command, Invocation, parse};
 pub use failure::Failure;
 pub use logging::start as start_logging;
-pub use output::{print, printable, report_as, report_panics, report_panics_as};
+pub use output::{print, printable, report_as, report_file_size_limit, report_panics, report_panics_as};

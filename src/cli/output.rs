@@ -26,6 +26,16 @@ pub(super) fn json_number(value: f32) -> serde_json::Value {
     value.to_string().parse::<f64>().ok().filter(|value| value.is_finite()).into()
 }
 
+/// "1 token", "2 tokens".
+pub(super) fn counted(count: usize, thing: &str) -> String {
+    format!("{count} {}", plural(count, thing))
+}
+
+/// The word for so many things.
+pub(super) fn plural(count: usize, thing: &str) -> String {
+    if count == 1 { thing.to_owned() } else { format!("{thing}s") }
+}
+
 /// Tells the user something on standard error.
 pub(super) fn report(message: &str) {
     report_as(PROGRAM, message);
@@ -88,6 +98,19 @@ pub fn report_panics_as(program: &'static str) {
         report_as(program, &printable(&format!("internal error: {message}{place}; this is a bug, please report it")));
         std::process::exit(1);
     }));
+}
+
+/// From here on, a write beyond the size that files may have (`ulimit -f`) is an error of that write; without this the
+/// system ends the program by a signal.
+pub fn report_file_size_limit() {
+    #[cfg(unix)]
+    {
+        // Nobody reads the flag. That the signal is handled is what lets the write fail.
+        let flag = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+        if let Err(error) = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, flag) {
+            log::warn!("a file beyond the size limit will end the program without a message: {error}");
+        }
+    }
 }
 
 #[cfg(test)]

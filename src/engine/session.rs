@@ -47,7 +47,7 @@ pub struct Wanted<'a> {
     pub next_token: Option<ShowLogits<'a>>,
     /// Is shown each layer's choice of experts in a chunk.
     pub routing: Option<ShowRouting<'a>>,
-    /// Is told how many tokens have been ingested; returns false to stop behind this chunk.
+    /// Is told how many tokens have been ingested; returns false to stop after this chunk.
     pub progress: Option<&'a mut dyn FnMut(usize) -> bool>,
 }
 

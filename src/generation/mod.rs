@@ -42,7 +42,7 @@ pub enum Finish {
     Stop(String),
     /// The model ended its text, with this token.
     EndToken(u32),
-    /// The context is full.
+    /// Prompt and text together have as many tokens as the context holds.
     ContextFull,
     /// It was broken off.
     Interrupted,
@@ -134,10 +134,11 @@ pub fn generate(
         if limits.tokens.is_some_and(|limit| outcome.tokens.len() >= limit) {
             break Finish::Length;
         }
+        // The last token that was made is not in the session yet, and counts all the same.
+        if session.room() == usize::from(!outcome.tokens.is_empty()) {
+            break Finish::ContextFull;
+        }
         if let Some(last) = outcome.tokens.last() {
-            if session.room() == 0 {
-                break Finish::ContextFull;
-            }
             logits = engine.step(session, *last)?;
             outcome.decode.tokens += 1;
         }

@@ -386,7 +386,7 @@ impl Inventory<'_> {
         Matrix { kind, rows: 1, columns, pieces: vec![Piece { tensor: name.into(), first_row: 0, rows: 1 }] }
     }
 
-    /// One matrix an expert; `fused` of them stand behind each other in the tensor, this being number `which`.
+    /// One matrix an expert. `fused` of them stand one after the other in the tensor; this is number `which`.
     fn expert_matrix(&mut self, name: &str, rows: usize, columns: usize, fused: usize, which: usize) -> ExpertMatrix {
         let experts = self.config.experts.count;
         let shape = [columns as u64, (fused * rows) as u64, experts as u64];

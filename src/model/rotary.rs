@@ -31,8 +31,6 @@ pub enum RotaryScaling {
 pub struct Rotary {
     frequencies: Vec<f64>,
     magnitude: f64,
-    scaling: RotaryScaling,
-    base: f64,
 }
 
 impl Rotary {
@@ -57,22 +55,12 @@ impl Rotary {
                 ((0..half).map(blend).collect(), attention_factor * (1.0 + 0.1 * factor.ln()))
             }
         };
-        Rotary { frequencies, magnitude, scaling, base }
+        Rotary { frequencies, magnitude }
     }
 
     /// How many values of a head are turned.
     pub fn dimensions(&self) -> usize {
         2 * self.frequencies.len()
-    }
-
-    /// The base frequency.
-    pub fn base(&self) -> f64 {
-        self.base
-    }
-
-    /// The scaling the angles were made with.
-    pub fn scaling(&self) -> RotaryScaling {
-        self.scaling
     }
 
     /// Appends the cosines of `position`, then the sines, `dimensions / 2` of each.

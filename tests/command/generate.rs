@@ -91,8 +91,31 @@ fn without_a_seed_every_run_has_its_own() {
 #[test]
 fn verbose_runs_show_the_seed_on_standard_error() {
     let ended = run(&["generate", "-v", "--seed", "77", "-n", "1", "pub fn"]);
-    assert!(ended.error.contains("seed 77"), "{}", ended.error);
+    assert!(ended.error.contains("seed 77; temperature 0.6, top-k"), "{}", ended.error);
     assert!(!ended.text().contains("seed 77"));
+}
+
+#[test]
+fn more_threads_than_are_of_use_are_not_started() {
+    let text = |threads| run(&["generate", "-v", "-n", "3", "--temp", "0", "--threads", threads, "pub fn"]);
+    let most = 4 * std::thread::available_parallelism().unwrap().get();
+    let many = text("1024");
+    if most < 1024 {
+        assert!(many.error.contains(&format!("{most} threads instead of 1024")), "{}", many.error);
+    }
+    assert_eq!(many.text(), text("1").text());
+}
+
+#[test]
+fn a_prompt_may_begin_with_a_hyphen() {
+    let text = |prompt: &[&str]| run(&[&["generate", "-q", "-n", "3", "--temp", "0"], prompt].concat());
+    assert_eq!(text(&["--", "-hello"]).text(), text(&["-p", "-hello"]).text());
+}
+
+#[test]
+fn one_token_is_no_tokens() {
+    let ended = run(&["generate", "-n", "1", "fn"]);
+    assert!(ended.error.contains("prompt 1 token (") && ended.error.contains("text 1 token:"), "{}", ended.error);
 }
 
 #[test]
@@ -125,17 +148,16 @@ fn the_text_ends_where_the_model_ends_it() {
 }
 
 #[test]
-fn a_full_context_ends_the_text() {
+fn prompt_and_text_are_never_longer_than_the_context() {
     let report = run(&greedy(&["--json", "-n", "-1", "-c", "8", "The Rust compiler"])).json();
     assert_eq!(report["finish_reason"], "context_full");
-    // Five tokens fill the context, and one more can be chosen but not continued.
-    assert_eq!(report["tokens"].as_array().unwrap().len(), 6);
+    assert_eq!((report["prompt_tokens"].as_array().unwrap().len(), report["tokens"].as_array().unwrap().len()), (3, 5));
 }
 
 #[test]
-fn a_prompt_may_fill_the_context_to_the_last_token() {
+fn a_prompt_that_fills_the_context_leaves_no_room_for_text() {
     let report = run(&greedy(&["--json", "-c", "3", "The Rust compiler"])).json();
-    assert_eq!((&report["finish_reason"], report["tokens"].as_array().unwrap().len()), (&"context_full".into(), 1));
+    assert_eq!((&report["finish_reason"], report["tokens"].as_array().unwrap().len()), (&"context_full".into(), 0));
 }
 
 #[test]

@@ -24,6 +24,14 @@ fn the_embedded_model_is_described_where_none_is_named() {
 }
 
 #[test]
+fn the_model_is_an_argument_or_an_option() {
+    let zoo = zoo();
+    let zoo = zoo.to_str().unwrap();
+    assert_eq!(run(&["inspect", "-m", zoo, "--json"]).json()["file"], run(&["inspect", zoo, "--json"]).json()["file"]);
+    run(&["inspect", "-m", zoo, zoo]).refusal(2);
+}
+
+#[test]
 fn json_gives_bytes_by_type_and_the_memory_plan() {
     let report = run(&["inspect", "--json"]).json();
     assert_eq!(report["architecture"], "qwen3next");

@@ -2,6 +2,8 @@
 #![cfg(unix)]
 
 use crate::command::{Ended, redlite};
+use crate::models;
+use crate::support::fixture;
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 
@@ -75,6 +77,23 @@ fn a_full_disk_is_an_error() {
 }
 
 #[test]
+fn a_file_beyond_the_size_limit_is_an_error_of_both_programs() {
+    let directory = tempfile::tempdir().unwrap();
+    let (zoo, ids) = (models::zoo(), fixture("oracle/toks300.txt"));
+    let line = format!(
+        "ulimit -f 1; '{}' inspect --json > out.json; echo $?; '{}' logits -m '{}' --tokens '{}' --out out.npy; echo $?",
+        env!("CARGO_BIN_EXE_redlite"),
+        env!("CARGO_BIN_EXE_redlite-engine"),
+        zoo.display(),
+        ids.display()
+    );
+    let ended: Ended = Command::new("sh").args(["-c", &line]).current_dir(&directory).output().unwrap().into();
+    assert_eq!(ended.text(), "1\n1\n", "{}", ended.error);
+    assert!(ended.error.contains("redlite: cannot write to standard output"), "{}", ended.error);
+    assert!(ended.error.contains("redlite-engine: "), "{}", ended.error);
+}
+
+#[test]
 fn ctrl_c_keeps_what_was_made_and_says_so() {
     let mut child = start(&ENDLESS);
     let first = first_text(&mut child);
@@ -90,10 +109,12 @@ fn ctrl_c_while_the_prompt_is_read_ends_between_two_chunks() {
     let prompt = "fn main() { println!(\"Hello\"); }\n".repeat(200);
     let arguments = ["generate", "--json", "-v", "--batch", "1", "-n", "1", &prompt];
     let mut child = start(&arguments);
-    // The memory plan is logged when loading begins, long before thousands of tokens have been read.
-    wait_for(&mut child, "memory plan");
+    // Thousands of tokens take far longer than it takes to notice Ctrl-C.
+    wait_for(&mut child, "reading the prompt");
     interrupt(&child);
     let ended = end(child);
+    let explained = "redlite: stopping after this chunk; Ctrl-C again ends at once\n";
+    assert!(ended.error.contains(explained), "{}", ended.error);
     let report = ended.json();
     assert_eq!((&report["finish_reason"], &report["text"]), (&"interrupted".into(), &"".into()));
 }

@@ -12,8 +12,8 @@ use super::operations::rotary::rotate;
 use super::operations::select::select;
 use super::sequence::{KV_BLOCK, KvCache, LayerState, RecurrentState, Sequence};
 use super::weights::{Attention, DeltaNet, Layer, Mixer};
-use crate::backend::{Routing, SequenceId};
-use crate::model::{AttentionConfig, DeltaNetConfig, Model};
+use crate::backend::{Routing, Row, SequenceId};
+use crate::model::{AttentionConfig, Config, DeltaNetConfig, Model};
 use crate::quant::simd::Level;
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -28,13 +28,10 @@ pub fn mix(
 ) {
     let config = &model.config;
     let h = rms_norm(&pass.x, &layer.mixer_norm, config.norm_epsilon);
+    let rows = MixerRows { config, layer: index, pass, h: &h, sequences };
     let mixed = match &layer.mixer {
-        Mixer::Attention(weights) => {
-            attention(&config.attention, config.norm_epsilon, weights, &h, index, pass, sequences)
-        }
-        Mixer::DeltaNet(weights) => {
-            delta_net(&config.delta_net, config.norm_epsilon, weights, &h, index, pass, sequences)
-        }
+        Mixer::Attention(weights) => attention(weights, rows),
+        Mixer::DeltaNet(weights) => delta_net(weights, rows),
     };
     add(&mut pass.x, &mixed);
 
@@ -73,75 +70,125 @@ fn route(model: &Model, layer: &Layer, h: &[f32], pass: &mut Activations) {
     pass.routing = Routing { ids: chosen.into_iter().flat_map(|(ids, _)| ids).collect(), logits };
 }
 
+/// What a mixer works on: the rows of a pass, in one layer.
+struct MixerRows<'a> {
+    config: &'a Config,
+    /// The layer's number.
+    layer: usize,
+    pass: &'a Activations,
+    /// Its input, (rows, hidden).
+    h: &'a [f32],
+    sequences: &'a mut HashMap<SequenceId, Sequence>,
+}
+
 /// Gated full attention of all rows, (rows, hidden).
-fn attention(
-    config: &AttentionConfig,
-    epsilon: f32,
-    weights: &Attention,
-    h: &[f32],
-    index: usize,
-    pass: &Activations,
-    sequences: &mut HashMap<SequenceId, Sequence>,
-) -> Vec<f32> {
-    let (size, half) = (config.head_size, config.rotary.dimensions() / 2);
+fn attention(weights: &Attention, mut rows: MixerRows) -> Vec<f32> {
+    let query_gate = project(weights, &mut rows);
+    let MixerRows { config: Config { attention: config, .. }, layer, pass, sequences, .. } = rows;
+    let sequences = &*sequences;
+    let tasks = attention_tasks(&pass.rows, config.kv_heads);
+    let attend = |task: &AttentionTask| {
+        let rows = &pass.rows[task.first..][..task.count];
+        let LayerState::Kv(cache) = &sequences[&rows[0].sequence].layers[layer] else {
+            unreachable!("an attention layer keeps keys and values")
+        };
+        attend(config, task, rows, &query_gate, cache)
+    };
+    let outputs: Vec<Vec<f32>> = tasks.par_iter().map(attend).collect();
+    matmul(weights.output.view(), &gate_outputs(config, &tasks, &outputs, &query_gate))
+}
+
+/// Queries and gates of all rows, (rows, queries then gates); the rows' keys and values go to their caches. Queries and
+/// keys are normed and turned.
+fn project(weights: &Attention, rows: &mut MixerRows) -> Vec<f32> {
+    let (config, pass) = (&rows.config.attention, rows.pass);
     let (query_size, kv_size) = (config.query_size(), config.kv_size());
-    let mut query_gate = matmul(weights.query_gate.view(), h);
-    let mut keys = matmul(weights.key.view(), h);
-    let values = matmul(weights.value.view(), h);
+    let half = config.rotary.dimensions() / 2;
+    let mut query_gate = matmul(weights.query_gate.view(), rows.h);
+    let mut keys = matmul(weights.key.view(), rows.h);
+    let values = matmul(weights.value.view(), rows.h);
     for (r, row) in pass.rows.iter().enumerate() {
         let angles = r * half..(r + 1) * half;
         let (cosines, sines) = (&pass.cosines[angles.clone()], &pass.sines[angles]);
         let queries = &mut query_gate[r * 2 * query_size..][..query_size];
         let keys = &mut keys[r * kv_size..][..kv_size];
         for (heads, norm) in [(queries, &weights.query_norm), (&mut *keys, &weights.key_norm)] {
-            rms_norm_in_place(heads, norm, epsilon);
-            rotate(heads, size, cosines, sines);
+            rms_norm_in_place(heads, norm, rows.config.norm_epsilon);
+            rotate(heads, config.head_size, cosines, sines);
         }
-        kv_cache(sequences, row.sequence, index).write(row.position, keys, &values[r * kv_size..][..kv_size]);
+        let cache = kv_cache(rows.sequences, row.sequence, rows.layer);
+        cache.write(row.position, keys, &values[r * kv_size..][..kv_size]);
     }
+    query_gate
+}
 
-    // A task is a few rows of one sequence and one KV head, so that a block of keys is converted once for all of them.
-    let ratio = config.heads / config.kv_heads;
-    let mut tasks: Vec<(usize, usize, usize)> = Vec::new();
+/// Rows of one attention task.
+const ATTENTION_ROWS: usize = 16;
+
+/// A few rows of one sequence and one KV head, so that a block of keys is converted once for all of them.
+struct AttentionTask {
+    /// The first of its rows in the pass.
+    first: usize,
+    count: usize,
+    kv_head: usize,
+}
+
+fn attention_tasks(rows: &[Row], kv_heads: usize) -> Vec<AttentionTask> {
+    let mut tasks = Vec::new();
     let mut start = 0;
-    for rows in pass.rows.chunk_by(|a, b| a.sequence == b.sequence) {
+    for rows in rows.chunk_by(|a, b| a.sequence == b.sequence) {
         for first in (0..rows.len()).step_by(ATTENTION_ROWS) {
             let count = ATTENTION_ROWS.min(rows.len() - first);
-            tasks.extend((0..config.kv_heads).map(|head| (start + first, count, head)));
+            tasks.extend((0..kv_heads).map(|kv_head| AttentionTask { first: start + first, count, kv_head }));
         }
         start += rows.len();
     }
-    let attend = |&(first, count, kv_head): &(usize, usize, usize)| {
-        let rows = &pass.rows[first..first + count];
-        let LayerState::Kv(cache) = &sequences[&rows[0].sequence].layers[index] else {
-            unreachable!("an attention layer keeps keys and values")
-        };
-        let mut states: Vec<HeadAttention> = (0..count * ratio).map(|_| HeadAttention::new(size)).collect();
-        let positions = rows[count - 1].position as usize + 1;
-        for block in (0..positions).step_by(KV_BLOCK) {
-            let (keys, values) = cache.read_head(block, KV_BLOCK.min(positions - block), kv_head, size);
-            for (i, state) in states.iter_mut().enumerate() {
-                let (row, head) = (i / ratio, kv_head * ratio + i % ratio);
-                let seen = (rows[row].position as usize + 1).saturating_sub(block).min(keys.len() / size);
-                if seen > 0 {
-                    let query = &query_gate[(first + row) * 2 * query_size + head * size..][..size];
-                    let scale = 1.0 / (size as f32).sqrt();
-                    state.attend(query, &keys[..seen * size], &values[..seen * size], scale);
-                }
+    tasks
+}
+
+/// What the heads of a task see in the cache, (rows of the task, heads of its KV head, head size). `rows` are the
+/// task's, `query_gate` has those of the whole pass.
+fn attend(
+    config: &AttentionConfig,
+    task: &AttentionTask,
+    rows: &[Row],
+    query_gate: &[f32],
+    cache: &KvCache,
+) -> Vec<f32> {
+    let (size, ratio) = (config.head_size, config.heads / config.kv_heads);
+    let scale = 1.0 / (size as f32).sqrt();
+    let mut states: Vec<HeadAttention> = (0..rows.len() * ratio).map(|_| HeadAttention::new(size)).collect();
+    let positions = rows[rows.len() - 1].position as usize + 1;
+    for block in (0..positions).step_by(KV_BLOCK) {
+        let (keys, values) = cache.read_head(block, KV_BLOCK.min(positions - block), task.kv_head, size);
+        for (i, state) in states.iter_mut().enumerate() {
+            let (row, head) = (i / ratio, task.kv_head * ratio + i % ratio);
+            let seen = (rows[row].position as usize + 1).saturating_sub(block).min(keys.len() / size);
+            if seen > 0 {
+                let query = &query_gate[(task.first + row) * 2 * config.query_size() + head * size..][..size];
+                state.attend(query, &keys[..seen * size], &values[..seen * size], scale);
             }
         }
-        let mut out = vec![0.0; states.len() * size];
-        for (state, out) in states.into_iter().zip(out.chunks_exact_mut(size)) {
-            state.finish(out);
-        }
-        out
-    };
-    let outputs: Vec<Vec<f32>> = tasks.par_iter().map(attend).collect();
+    }
+    let mut out = vec![0.0; states.len() * size];
+    for (state, out) in states.into_iter().zip(out.chunks_exact_mut(size)) {
+        state.finish(out);
+    }
+    out
+}
 
-    let mut gated = vec![0.0; pass.rows.len() * query_size];
-    for ((first, _, kv_head), output) in tasks.iter().zip(outputs) {
+/// The tasks' outputs, each times the sigmoid of its gate, (rows, heads, head size).
+fn gate_outputs(
+    config: &AttentionConfig,
+    tasks: &[AttentionTask],
+    outputs: &[Vec<f32>],
+    query_gate: &[f32],
+) -> Vec<f32> {
+    let (size, ratio, query_size) = (config.head_size, config.heads / config.kv_heads, config.query_size());
+    let mut gated = vec![0.0; query_gate.len() / 2];
+    for (task, output) in tasks.iter().zip(outputs) {
         for (i, output) in output.chunks_exact(size).enumerate() {
-            let (row, head) = (first + i / ratio, kv_head * ratio + i % ratio);
+            let (row, head) = (task.first + i / ratio, task.kv_head * ratio + i % ratio);
             let gate = &query_gate[row * 2 * query_size + query_size + head * size..][..size];
             let gated = &mut gated[row * query_size + head * size..][..size];
             for ((gated, output), gate) in gated.iter_mut().zip(output).zip(gate) {
@@ -149,11 +196,8 @@ fn attention(
             }
         }
     }
-    matmul(weights.output.view(), &gated)
+    gated
 }
-
-/// Rows of one attention task.
-const ATTENTION_ROWS: usize = 16;
 
 fn kv_cache(sequences: &mut HashMap<SequenceId, Sequence>, id: SequenceId, layer: usize) -> &mut KvCache {
     match sequences.get_mut(&id).map(|sequence| &mut sequence.layers[layer]) {
@@ -163,15 +207,9 @@ fn kv_cache(sequences: &mut HashMap<SequenceId, Sequence>, id: SequenceId, layer
 }
 
 /// Gated DeltaNet of all rows, (rows, hidden).
-fn delta_net(
-    config: &DeltaNetConfig,
-    epsilon: f32,
-    weights: &DeltaNet,
-    h: &[f32],
-    index: usize,
-    pass: &Activations,
-    sequences: &mut HashMap<SequenceId, Sequence>,
-) -> Vec<f32> {
+fn delta_net(weights: &DeltaNet, rows: MixerRows) -> Vec<f32> {
+    let MixerRows { config, layer, pass, h, sequences } = rows;
+    let (config, epsilon) = (&config.delta_net, config.norm_epsilon);
     let qkv = matmul(weights.qkv.view(), h);
     let gate = matmul(weights.gate.view(), h);
     let beta_alpha = matmul(weights.beta_alpha.view(), h);
@@ -179,7 +217,7 @@ fn delta_net(
     let mut out = vec![0.0; pass.rows.len() * value_size];
     let mut start = 0;
     for rows in pass.rows.chunk_by(|a, b| a.sequence == b.sequence) {
-        let state = match sequences.get_mut(&rows[0].sequence).map(|sequence| &mut sequence.layers[index]) {
+        let state = match sequences.get_mut(&rows[0].sequence).map(|sequence| &mut sequence.layers[layer]) {
             Some(LayerState::Recurrent(state)) => state,
             _ => unreachable!("a DeltaNet layer has a recurrent state"),
         };

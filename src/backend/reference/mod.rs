@@ -172,11 +172,11 @@ impl Backend for Reference {
         self.experts.clone()
     }
 
-    fn open(&mut self, capacity: u32) -> Result<SequenceId> {
+    fn open(&mut self, _capacity: u32) -> Result<SequenceId> {
         let id = SequenceId(self.next_sequence);
         self.next_sequence += 1;
         let next_token = self.weights.next_token.is_some();
-        self.sequences.insert(id, Sequence::new(&self.model.config, next_token, self.kv_type, capacity));
+        self.sequences.insert(id, Sequence::new(&self.model.config, next_token, self.kv_type));
         Ok(id)
     }
 
@@ -256,12 +256,9 @@ impl Backend for Reference {
             }
             let sequence = self.sequence(id);
             sequence.intact = true;
-            match pass.block {
-                Block::Trunk => {
-                    sequence.keep(kept, count);
-                    sequence.position += kept;
-                }
-                Block::NextToken => sequence.next_token_position += kept,
+            if pass.block == Block::Trunk {
+                sequence.keep(kept, count);
+                sequence.position += kept;
             }
             start += rows.len();
         }
@@ -278,9 +275,7 @@ impl Backend for Reference {
 
     fn restore(&mut self, sequence: SequenceId, checkpoint: &Checkpoint) -> Result<()> {
         let state: &Sequence = checkpoint.state.downcast_ref().expect("a checkpoint of this backend");
-        let target = self.sequence(sequence);
-        let capacity = target.capacity;
-        *target = Sequence { capacity, ..state.clone() };
+        *self.sequence(sequence) = state.clone();
         Ok(())
     }
 }

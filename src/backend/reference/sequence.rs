@@ -13,10 +13,6 @@ pub const KV_BLOCK: usize = 256;
 pub struct Sequence {
     /// Tokens that went through the trunk.
     pub position: u32,
-    /// Tokens that went through the next-token block.
-    pub next_token_position: u32,
-    /// Most tokens.
-    pub capacity: u32,
     /// False from the start of a pass to its end: should it never come, the recurrent states are half-way.
     pub intact: bool,
     /// The state of each layer, the next-token block's last.
@@ -64,7 +60,7 @@ pub struct RecurrentState {
 
 impl Sequence {
     /// An empty sequence.
-    pub fn new(config: &Config, next_token: bool, kv_type: KvType, capacity: u32) -> Sequence {
+    pub fn new(config: &Config, next_token: bool, kv_type: KvType) -> Sequence {
         let kv = || LayerState::Kv(KvCache::new(config.attention.kv_size(), kv_type));
         let trunk = config.mixers.iter().map(|kind| match kind {
             MixerKind::Attention => kv(),
@@ -76,8 +72,6 @@ impl Sequence {
         });
         Sequence {
             position: 0,
-            next_token_position: 0,
-            capacity,
             intact: true,
             layers: trunk.chain(next_token.then(kv)).collect(),
             hidden: Vec::new(),
@@ -94,7 +88,7 @@ impl Sequence {
         self.layers.iter().map(layer).sum::<usize>() + self.hidden.len() * size_of::<f32>()
     }
 
-    /// Undoes the trunk's rows of a provisional pass behind the first `keep` of `rows`.
+    /// Undoes the trunk's rows of a provisional pass after the first `keep` of `rows`.
     pub fn keep(&mut self, keep: u32, rows: u32) {
         for layer in &mut self.layers {
             if let LayerState::Recurrent(state) = layer {
@@ -112,7 +106,7 @@ impl KvCache {
         KvCache { keys: Vec::new(), values: Vec::new(), width, kv_type }
     }
 
-    /// Writes the key and value of a position, which is at most one behind those written before.
+    /// Writes the key and value of a position: the one that follows the last written, or an earlier one again.
     pub fn write(&mut self, position: u32, key: &[f32], value: &[f32]) {
         let (block, offset) = (position as usize / KV_BLOCK, position as usize % KV_BLOCK * self.width);
         if block == self.keys.len() {

@@ -43,8 +43,8 @@ impl HostSlots {
     }
 
     fn class(&self, slot: Slot) -> &SlotClass {
-        let behind = self.classes.partition_point(|class| class.first <= slot.0);
-        &self.classes[behind - 1]
+        let after = self.classes.partition_point(|class| class.first <= slot.0);
+        &self.classes[after - 1]
     }
 }
 

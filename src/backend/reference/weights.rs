@@ -109,7 +109,7 @@ impl Weights {
         (block.embedding.as_ref().unwrap_or(&self.embedding), block.output.as_ref().unwrap_or(self.output()))
     }
 
-    /// Layer `index` of the trunk, or the next-token block's behind them.
+    /// Layer `index` of the trunk, or that of the next-token block, which follows them.
     pub fn layer(&self, index: usize) -> &Layer {
         match (self.layers.get(index), &self.next_token) {
             (Some(layer), _) => layer,

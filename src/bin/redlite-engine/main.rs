@@ -41,6 +41,7 @@ const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     cli::report_panics_as(PROGRAM);
+    cli::report_file_size_limit();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return Failure::Usage(error).report_as(PROGRAM),

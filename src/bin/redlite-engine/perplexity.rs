@@ -64,7 +64,7 @@ pub fn run(arguments: &Arguments) -> Outcome<()> {
     Ok(())
 }
 
-/// The log-probabilities that the model gives to the tokens behind the middle one, from an empty state.
+/// The log-probabilities that the model gives to the tokens after the middle one, from an empty state.
 fn predict_second_half(engine: &mut Engine, tokens: &[u32]) -> Outcome<Vec<f64>> {
     let half = tokens.len() / 2;
     let mut session = engine.open(tokens.len() as u32)?;

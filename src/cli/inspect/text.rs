@@ -1,6 +1,6 @@
 //! A file's description for people.
 
-use super::super::output::{printable, quoted};
+use super::super::output::{counted, plural, printable, quoted};
 use super::{Needs, Report, TokenizerReport};
 use crate::memory::Bytes;
 use std::fmt::Display;
@@ -27,9 +27,9 @@ pub(super) fn of(report: &Report) -> String {
 
     lines.heading("tensors");
     for total in &report.tensors_by_type {
-        lines.row(total.r#type, format!("{:>5} tensors {:>12}", total.tensors, Bytes(total.bytes).to_string()));
+        lines.row(total.r#type, tensors_and_bytes(total.tensors, total.bytes));
     }
-    lines.row("all", format!("{:>5} tensors {:>12}", report.tensor_count, Bytes(report.tensor_bytes).to_string()));
+    lines.row("all", tensors_and_bytes(report.tensor_count, report.tensor_bytes));
     lines.row("parameters", report.parameters);
 
     if let Some(needs) = &report.needs {
@@ -47,13 +47,17 @@ pub(super) fn of(report: &Report) -> String {
     lines.0
 }
 
+fn tensors_and_bytes(tensors: usize, bytes: u64) -> String {
+    format!("{tensors:>5} {:<7} {:>12}", plural(tensors, "tensor"), Bytes(bytes).to_string())
+}
+
 fn describe_needs(needs: &Needs, lines: &mut Lines) {
     lines.heading("model");
     let block = if needs.next_token_block { " and a next-token block" } else { "" };
     let layers =
         format!("{} ({} attention, {} delta net){block}", needs.layers, needs.attention_layers, needs.delta_net_layers);
     lines.row("layers", layers);
-    lines.row("context", format!("{} tokens", needs.context_length));
+    lines.row("context", counted(needs.context_length as usize, "token"));
     lines.row("experts", format!("{} a layer, {} used for a token", needs.experts, needs.experts_used));
     let (least, most) = (needs.expert_bytes.iter().min(), needs.expert_bytes.iter().max());
     let expert = match (least, most) {
@@ -118,7 +122,9 @@ fn metadata_value(value: &serde_json::Value) -> String {
         serde_json::Value::String(text) => printable(text),
         serde_json::Value::Object(array) => {
             let text = |key: &str| array.get(key).map(|value| value.to_string().replace('"', "")).unwrap_or_default();
-            format!("{}, {} elements", text("type"), text("length"))
+            let length = text("length");
+            let elements = if length == "1" { "element" } else { "elements" };
+            format!("{}, {length} {elements}", text("type"))
         }
         value => printable(&value.to_string()),
     }

@@ -91,7 +91,7 @@ fn padded(tail: &[f32]) -> Sums {
     padded
 }
 
-/// [`add_up`], kept out of line: right behind a loop its shape makes the compiler choose vectors of four for that, too.
+/// [`add_up`], kept out of line: right after a loop its shape makes the compiler choose vectors of four for that, too.
 #[inline(never)]
 fn total(sums: &Sums) -> f32 {
     add_up(sums)
