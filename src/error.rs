@@ -29,6 +29,14 @@ pub enum Error {
     /// The machine: a backend that it does not have.
     #[error("{0}")]
     Backend(String),
+    /// The device failed.
+    #[error("the GPU `{adapter}` failed: {failure}")]
+    Device {
+        /// The adapter's name.
+        adapter: String,
+        /// What it said.
+        failure: String,
+    },
     /// The request: what was asked for cannot be done with this model.
     #[error(transparent)]
     Request(#[from] RequestError),
@@ -88,11 +96,17 @@ pub enum RequestError {
         /// What can be given.
         expected: String,
     },
+    /// A file that would be lost.
+    #[error("{file} exists already; --force writes over it")]
+    FileExists {
+        /// The file.
+        file: String,
+    },
     /// Nothing to go on.
     #[error("the prompt is empty: the model needs at least one token to continue")]
     EmptyPrompt,
-    /// The model has no next-token-prediction block.
-    #[error("this model has no next-token-prediction block")]
+    /// The model has no next-token-prediction block, or it was not loaded.
+    #[error("this model has no next-token-prediction block, or it was not loaded")]
     NoNextTokenBlock,
 }
 

@@ -13,9 +13,11 @@
 //! | [`model`] | hyper-parameters and the checked inventory of tensors |
 //! | [`memory`] | the memory plan |
 //! | [`error`] | one error type, sorted by who can mend it |
-//! | [`backend`] | the seam between scheduler and device, and the CPU reference |
+//! | [`synthesize`] | model files of any shape with random weights |
+//! | [`backend`] | the seam between scheduler and device, the CPU reference, and the GPU |
 //! | [`experts`] | which expert is in which slot |
 //! | [`engine`] | sessions, the layer loop, ingest, sampling |
+//! | [`bench`](mod@bench) | how fast an engine takes in and makes tokens |
 //! | [`embedded`] | the small model that comes with the program |
 //! | [`generation`] | text from a prompt: stop strings, reasons to end, timings |
 //! | [`cli`] | the `redlite` command |
@@ -26,6 +28,7 @@
 //! `tests/architecture.rs` keeps it so.
 
 pub mod backend;
+pub mod bench;
 pub mod chat;
 pub mod cli;
 pub mod embedded;
@@ -39,4 +42,5 @@ pub mod model;
 pub mod npy;
 pub mod parity;
 pub mod quant;
+pub mod synthesize;
 pub mod tokenizer;

@@ -1,6 +1,6 @@
 //! The `redlite` command.
 
-use redlite::cli::{self, Command, Failure, Invocation, generate, inspect, tokenize};
+use redlite::cli::{self, Command, Failure, Invocation, bench, doctor, generate, inspect, synthesize, tokenize};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -19,5 +19,8 @@ fn run(invocation: Invocation) -> Result<(), Failure> {
         Command::Inspect(options) => inspect::run(&options),
         Command::Tokenize(options) => tokenize::tokenize(&options),
         Command::Detokenize(options) => tokenize::detokenize(&options),
+        Command::Doctor(options) => doctor::run(&options),
+        Command::Bench(options) => bench::run(&options),
+        Command::Synthesize(options) => synthesize::run(&options),
     }
 }

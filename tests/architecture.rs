@@ -14,7 +14,12 @@ const MAX_LINES: usize = 800;
 const MAX_FIXTURE_BYTES: u64 = 45 << 20;
 
 /// The files that may contain `unsafe`.
-const UNSAFE_FILES: [&str; 1] = ["src/quant/simd.rs"];
+const UNSAFE_FILES: [&str; 4] = [
+    "src/backend/gpu/launcher.rs",
+    "src/backend/gpu/native/metal.rs",
+    "src/backend/gpu/native/vulkan.rs",
+    "src/quant/simd.rs",
+];
 
 /// What may lie at the top, besides names that begin with a dot or with `LICENSE`.
 const TOP_LEVEL: [&str; 10] =

@@ -14,6 +14,7 @@
 //! ```
 
 mod expert_memory;
+pub mod gpu;
 pub mod reference;
 mod row;
 
@@ -31,6 +32,8 @@ pub struct Capabilities {
     pub name: &'static str,
     /// The device in words.
     pub device: String,
+    /// Most rows of one batch; `None` where there is no bound.
+    pub rows: Option<u32>,
     /// Most rows of one provisional batch.
     pub provisional_rows: usize,
 }

@@ -1,12 +1,18 @@
 //! What can be typed: the flags and their help. It is turned once into what is meant, the options of a subcommand.
 
+mod bench;
+mod synthesize;
+
+use super::Failure;
+use super::bench::BenchOptions;
+use super::doctor::DoctorOptions;
 use super::generate::{GenerateOptions, Output, PromptForm, SamplingChanges};
 use super::inspect::InspectOptions;
 use super::prompt::Source;
+use super::synthesize::SynthesizeOptions;
 use super::tokenize::{DetokenizeOptions, TokenizeOptions};
-use super::{Failure, generate};
-use crate::engine::BackendKind;
-use crate::memory::KvType;
+use crate::engine::{BackendKind, LoadOptions};
+use crate::memory::{Bytes, KvType};
 use crate::tokenizer::Special;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -35,6 +41,12 @@ pub enum Command {
     Tokenize(TokenizeOptions),
     /// Show the text of tokens.
     Detokenize(DetokenizeOptions),
+    /// Describe the machine.
+    Doctor(DoctorOptions),
+    /// Measure speed.
+    Bench(BenchOptions),
+    /// Write a model file with random weights.
+    Synthesize(Box<SynthesizeOptions>),
 }
 
 /// Reads a command line.
@@ -59,6 +71,9 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Invocation
         TypedCommand::Detokenize(typed) => {
             Command::Detokenize(DetokenizeOptions { model: typed.model.model, ids: typed.ids })
         }
+        TypedCommand::Doctor(typed) => Command::Doctor(DoctorOptions { json: typed.json }),
+        TypedCommand::Bench(typed) => Command::Bench(typed.options()?),
+        TypedCommand::Synthesize(typed) => Command::Synthesize(Box::new(typed.options()?)),
     };
     Ok(Invocation { verbosity: typed.verbose, command })
 }
@@ -69,6 +84,7 @@ Examples:
   redlite generate -m model.gguf --chat \"Hello!\"    a question to a chat model
   redlite inspect model.gguf                        what a file holds and the memory it needs
   redlite tokenize \"fn main() {\"                    how a text is cut into tokens
+  redlite bench -m model.gguf                       how fast it is here
 
 Exit codes: 0 done (also where Ctrl-C ended a text early), 1 failed, 2 the command line is wrong,
 130 a second Ctrl-C.";
@@ -94,6 +110,19 @@ enum TypedCommand {
     Tokenize(TypedTokenize),
     /// Turn token ids back into the bytes they stand for
     Detokenize(TypedDetokenize),
+    /// Measure how fast prompts are taken in and tokens made
+    Bench(bench::TypedBench),
+    /// Write a model file of any shape with random weights
+    Synthesize(Box<synthesize::TypedSynthesize>),
+    /// Describe this machine: GPU adapters, what they offer, memory, and what `--backend auto` would use
+    Doctor(TypedDoctor),
+}
+
+#[derive(Args)]
+struct TypedDoctor {
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Args)]
@@ -219,7 +248,7 @@ struct TypedSampling {
 #[derive(Args)]
 #[command(next_help_heading = "Machine")]
 struct TypedMachine {
-    /// What computes; wgsl and msl are not in this version yet
+    /// What computes: auto is the best hardware GPU, or the CPU reference where there is none; msl is not there yet
     #[arg(
         long,
         value_name = "NAME",
@@ -228,6 +257,12 @@ struct TypedMachine {
             .try_map(|name| name.parse::<BackendKind>()),
     )]
     backend: BackendKind,
+    /// Part of a GPU adapter's name, as `redlite doctor` lists them; the only way to use a software adapter
+    #[arg(long, value_name = "NAME")]
+    adapter: Option<String>,
+    /// Most memory to plan with, such as 8GiB
+    #[arg(long, value_name = "SIZE")]
+    memory_limit: Option<Bytes>,
     /// CPU threads, at most four a processor; the text does not depend on it [default: one for each core]
     #[arg(long, value_name = "COUNT", value_parser = thread_count)]
     threads: Option<u32>,
@@ -330,12 +365,15 @@ impl TypedSampling {
 }
 
 impl TypedMachine {
-    fn options(&self) -> generate::Machine {
-        generate::Machine {
+    fn options(self) -> LoadOptions {
+        LoadOptions {
             backend: self.backend,
+            adapter: self.adapter,
+            memory_limit: self.memory_limit.map(|bytes| bytes.0),
             threads: self.threads.map(|count| count as usize),
             batch: self.batch,
             kv_type: self.kv_type,
+            ..LoadOptions::default()
         }
     }
 }

@@ -6,11 +6,10 @@ use super::{Failure, interrupt, model, output};
 use crate::chat::{ChatTemplate, Message, RenderOptions};
 use crate::embedded;
 use crate::engine::sampling::{Sampler, SamplingOptions};
-use crate::engine::{BackendKind, Engine, LoadOptions};
+use crate::engine::{Engine, LoadOptions};
 use crate::error::{Error, RequestError};
 use crate::generation::{self, Event, Finish, Limits, Outcome, Work};
 use crate::gguf::Gguf;
-use crate::memory::KvType;
 use crate::model::Model;
 use crate::tokenizer::{Special, Tokenizer};
 use serde_json::json;
@@ -42,7 +41,7 @@ pub struct GenerateOptions {
     /// The seed; a new one where absent.
     pub seed: Option<u64>,
     /// How to use the machine.
-    pub machine: Machine,
+    pub machine: LoadOptions,
     /// What to print.
     pub output: Output,
     /// No summary and no progress bar.
@@ -94,19 +93,6 @@ impl SamplingChanges {
             ..options
         }
     }
-}
-
-/// How to use the machine.
-#[derive(Clone, Copy, Debug)]
-pub struct Machine {
-    /// The backend.
-    pub backend: BackendKind,
-    /// CPU threads; one for each core where absent.
-    pub threads: Option<usize>,
-    /// Rows of a chunk.
-    pub batch: u32,
-    /// How keys and values are kept.
-    pub kv_type: KvType,
 }
 
 /// What to print.
@@ -242,14 +228,8 @@ impl Job<'_> {
     fn load(&self) -> Result<Engine, Error> {
         let machine = &self.options.machine;
         let bar = progress::bar(Stage::Loading, 0, self.options.quiet);
-        let options = LoadOptions {
-            backend: machine.backend,
-            threads: machine.threads.map(useful_threads),
-            kv_type: machine.kv_type,
-            batch: machine.batch,
-            context: self.context,
-            next_token: false,
-        };
+        let threads = machine.threads.map(useful_threads);
+        let options = LoadOptions { context: self.context, threads, ..machine.clone() };
         let engine = Engine::load(self.file.clone(), &options, &|progress| {
             bar.set_length(progress.total);
             bar.set_position(progress.read);

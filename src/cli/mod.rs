@@ -3,6 +3,8 @@
 //! Arguments are read in two steps: [`arguments`] knows what can be typed, each subcommand's options what it means.
 
 pub mod arguments;
+pub mod bench;
+pub mod doctor;
 mod failure;
 pub mod generate;
 pub mod inspect;
@@ -12,6 +14,7 @@ mod model;
 mod output;
 mod progress;
 pub mod prompt;
+pub mod synthesize;
 pub mod tokenize;
 
 pub use arguments::{Command, Invocation, parse};

@@ -9,6 +9,8 @@ pub(super) enum Stage {
     Loading,
     /// Tokens of the prompt are taken in.
     Ingesting,
+    /// Bytes of a model file are written.
+    Writing,
 }
 
 /// A bar that is gone once the stage is over. `quiet` hides it.
@@ -17,6 +19,7 @@ pub(super) fn bar(stage: Stage, total: u64, quiet: bool) -> ProgressBar {
     let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
     let template = match stage {
         Stage::Loading => "loading model  {wide_bar} {binary_bytes}/{binary_total_bytes} {eta}",
+        Stage::Writing => "writing {wide_bar} {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec} {eta}",
         Stage::Ingesting => "reading prompt {wide_bar} {pos}/{len} tokens {eta}",
     };
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());

@@ -1,64 +1,15 @@
 //! Bringing a model onto a backend.
 
-use super::Engine;
+use super::{BackendKind, Choice, Engine};
 use crate::backend::Backend;
-use crate::backend::reference::{Options, Reference};
-use crate::error::{Error, Result};
+use crate::backend::gpu;
+use crate::backend::reference::{self, Reference};
+use crate::error::Result;
 use crate::experts;
 use crate::gguf::Gguf;
-use crate::memory::{self, KvType, Request};
+use crate::memory::{self, Bytes, KvType, Request};
 use crate::model::Model;
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
-
-/// Which backend to use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum BackendKind {
-    /// The best there is on this machine, by a static rule.
-    #[default]
-    Auto,
-    /// The CPU reference.
-    Reference,
-    /// wgpu with WGSL.
-    Wgsl,
-    /// Metal with hand-written MSL.
-    Msl,
-}
-
-impl BackendKind {
-    /// All of them.
-    pub const ALL: [BackendKind; 4] = [BackendKind::Auto, BackendKind::Reference, BackendKind::Wgsl, BackendKind::Msl];
-
-    /// The name, as it is typed.
-    pub fn name(self) -> &'static str {
-        match self {
-            BackendKind::Auto => "auto",
-            BackendKind::Reference => "reference",
-            BackendKind::Wgsl => "wgsl",
-            BackendKind::Msl => "msl",
-        }
-    }
-}
-
-impl fmt::Display for BackendKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// A name that no backend has.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no backend; expected one of {names}", names = BackendKind::ALL.map(BackendKind::name).join(", "))]
-pub struct UnknownBackend(pub String);
-
-impl FromStr for BackendKind {
-    type Err = UnknownBackend;
-
-    fn from_str(name: &str) -> std::result::Result<BackendKind, UnknownBackend> {
-        BackendKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| UnknownBackend(name.into()))
-    }
-}
 
 /// How to load a model.
 #[derive(Clone, Debug)]
@@ -75,6 +26,12 @@ pub struct LoadOptions {
     pub context: u32,
     /// Whether to load the next-token block.
     pub next_token: bool,
+    /// A part of the GPU adapter's name; the best hardware where absent.
+    pub adapter: Option<String>,
+    /// Most bytes to take, below what the machine has.
+    pub memory_limit: Option<u64>,
+    /// Most bytes of one GPU buffer, below what the adapter allows: for tests.
+    pub slab_bytes: Option<u64>,
 }
 
 impl Default for LoadOptions {
@@ -86,6 +43,9 @@ impl Default for LoadOptions {
             batch: 512,
             context: 4096,
             next_token: false,
+            adapter: None,
+            memory_limit: None,
+            slab_bytes: None,
         }
     }
 }
@@ -110,53 +70,46 @@ impl Engine {
         progress: &(dyn Fn(Progress) -> bool + Sync),
     ) -> Result<Engine> {
         let model = Arc::new(Model::open(file)?);
-        check_backend(options.backend)?;
-        let plan = memory::plan(
-            &model,
-            &Request {
-                context: options.context,
-                batch: options.batch,
-                kv_type: options.kv_type,
-                next_token: options.next_token,
-            },
-        );
-        plan.check(memory::available())?;
-        log::info!("memory plan: {plan:?}");
-        let reference = Reference::load(
-            model.clone(),
-            &Options { threads: options.threads, kv_type: options.kv_type, next_token: options.next_token },
-        )?;
-        let memory = reference.expert_memory();
+        let request = Request {
+            context: options.context,
+            batch: options.batch,
+            kv_type: options.kv_type,
+            next_token: options.next_token,
+        };
+        let plan = memory::plan(&model, &request);
+        let choice = Choice::make(options.backend, options.adapter.as_deref())?;
+        log::info!("backend {}: {}", choice.kind.name(), choice.reason);
+        let usable = choice.machine.usable(options.memory_limit);
+        log::info!("memory plan: {plan}; usable {}", usable.map_or("unknown".into(), |u| Bytes(u).to_string()));
+        plan.check(usable)?;
+        let backend: Box<dyn Backend> = match choice.kind {
+            BackendKind::Wgsl => {
+                let options = gpu::Options {
+                    adapter: choice.adapter,
+                    kv_type: options.kv_type,
+                    rows: options.batch.min(options.context),
+                    next_token: options.next_token,
+                    slab_bytes: options.slab_bytes,
+                };
+                Box::new(gpu::Gpu::load(model.clone(), &options)?)
+            }
+            _ => {
+                let options = reference::Options {
+                    threads: options.threads,
+                    kv_type: options.kv_type,
+                    next_token: options.next_token,
+                };
+                Box::new(Reference::load(model.clone(), &options)?)
+            }
+        };
+        let memory = backend.expert_memory();
         let total = plan.experts;
         let slots = experts::load_resident(&model, &*memory, &|read| progress(Progress { read, total }))?;
-        Ok(Engine { model, backend: Box::new(reference), slots, batch: options.batch.max(1) })
-    }
-}
-
-fn check_backend(kind: BackendKind) -> Result<()> {
-    let missing = |api: &str| {
-        let reference = BackendKind::Reference;
-        Err(Error::Backend(format!(
-            "the {kind} backend ({api}) is not in this version yet; use `--backend {reference}`"
-        )))
-    };
-    match kind {
-        BackendKind::Auto | BackendKind::Reference => Ok(()),
-        BackendKind::Wgsl => missing("wgpu"),
-        BackendKind::Msl => missing("Metal"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_backend_is_found_by_its_name_and_by_no_other() {
-        for kind in BackendKind::ALL {
-            assert_eq!(kind.name().parse(), Ok(kind));
+        let batch = options.batch.clamp(1, backend.capabilities().rows.unwrap_or(u32::MAX));
+        if batch < options.batch.min(options.context) {
+            log::info!("chunks of {batch} rows, because the device cannot bind more");
         }
-        let error = "cuda".parse::<BackendKind>().unwrap_err().to_string();
-        assert_eq!(error, "\"cuda\" is no backend; expected one of auto, reference, wgsl, msl");
+        let next_token = options.next_token && model.config.next_token;
+        Ok(Engine { model, backend, slots, batch, next_token })
     }
 }

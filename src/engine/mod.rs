@@ -3,12 +3,14 @@
 //! An [`Engine`] is a model on a backend. A [`Session`] is one timeline of tokens on it; prompts go in by
 //! [`Engine::ingest`] in chunks, single tokens by [`Engine::step`].
 
+mod choice;
 mod load;
 mod pass;
 pub mod sampling;
 mod session;
 
-pub use load::{BackendKind, LoadOptions, Progress, UnknownBackend};
+pub use choice::{BackendKind, Choice, UnknownBackend};
+pub use load::{LoadOptions, Progress};
 pub use session::{Session, ShowLogits, ShowRouting, Wanted};
 
 use crate::backend::{Backend, SlotTable};
@@ -23,12 +25,19 @@ pub struct Engine {
     slots: Vec<SlotTable>,
     /// Rows of a chunk.
     batch: u32,
+    /// Whether the next-token block is loaded.
+    next_token: bool,
 }
 
 impl Engine {
     /// The model.
     pub fn model(&self) -> &Model {
         &self.model
+    }
+
+    /// Whether the next-token block is loaded.
+    pub fn drafts(&self) -> bool {
+        self.next_token
     }
 
     /// What the backend is and can do.

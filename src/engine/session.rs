@@ -105,7 +105,7 @@ impl Engine {
             return Err(RequestError::EmptyPrompt.into());
         }
         self.check(session, tokens)?;
-        if wanted.next_token.is_some() && !self.model.config.next_token {
+        if wanted.next_token.is_some() && !self.next_token {
             return Err(RequestError::NoNextTokenBlock.into());
         }
         let mut rest = tokens;

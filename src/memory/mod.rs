@@ -1,8 +1,10 @@
 //! The memory plan: what a model, a context and a chunk need, as a pure function, and what the machine has.
 
+mod bytes;
 mod machine;
 
-pub use machine::available;
+pub use bytes::{BadSize, Bytes};
+pub use machine::{Machine, available, smaller};
 
 use crate::model::Model;
 use std::fmt;
@@ -115,33 +117,28 @@ impl std::error::Error for DoesNotFit {}
 
 impl fmt::Display for DoesNotFit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plan = &self.plan;
         write!(
             f,
-            "the model needs {} (dense weights {}, experts {}, context {}, states {}, scratch {}) and {} is \
-             available; choose a smaller file or, if it is the context, a smaller --ctx-size",
-            Bytes(plan.total()),
-            Bytes(plan.dense),
-            Bytes(plan.experts),
-            Bytes(plan.kv),
-            Bytes(plan.states),
-            Bytes(plan.scratch),
+            "the model needs {} and {} is available; choose a smaller file or, if it is the context, a smaller \
+             --ctx-size",
+            self.plan,
             Bytes(self.available),
         )
     }
 }
 
-/// Bytes in the unit that suits them.
-#[derive(Clone, Copy, Debug)]
-pub struct Bytes(pub u64);
-
-impl fmt::Display for Bytes {
+impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const UNITS: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-        match UNITS.iter().find(|(_, size)| self.0 >= *size) {
-            Some((unit, size)) => write!(f, "{:.2} {unit}", self.0 as f64 / *size as f64),
-            None => write!(f, "{} B", self.0),
-        }
+        write!(
+            f,
+            "{} (dense weights {}, experts {}, context {}, states {}, scratch {})",
+            Bytes(self.total()),
+            Bytes(self.dense),
+            Bytes(self.experts),
+            Bytes(self.kv),
+            Bytes(self.states),
+            Bytes(self.scratch),
+        )
     }
 }
 

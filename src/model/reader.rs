@@ -1,6 +1,6 @@
 //! Reads what the inventory describes.
 
-use super::inventory::{ExpertMatrix, Matrix, Piece, Vector};
+use super::inventory::{DeltaNet, ExpertMatrix, Matrix, Piece, Vector};
 use crate::gguf::{Error, Gguf, TensorInfo};
 
 impl Matrix {
@@ -41,6 +41,18 @@ impl Vector {
         let mut values = vec![0.0; self.length];
         tensor.kind.decode(&bytes, &mut values);
         Ok(values)
+    }
+}
+
+impl DeltaNet {
+    /// Reads the convolution's taps as (taps, channels): the other way round than in the file, so that channels are
+    /// contiguous.
+    ///
+    /// # Errors
+    /// The file could not be read, or has become shorter.
+    pub fn taps(&self, file: &Gguf, taps: usize) -> Result<Vec<f32>, Error> {
+        let by_channel = self.conv.read(file)?;
+        Ok((0..taps).flat_map(|tap| by_channel.iter().skip(tap).step_by(taps)).copied().collect())
     }
 }
 

@@ -31,7 +31,7 @@ const fn stands_for_itself(byte: u8) -> bool {
 }
 
 /// The character of a byte.
-pub(super) fn symbol(byte: u8) -> char {
+pub(crate) fn symbol(byte: u8) -> char {
     SYMBOLS[usize::from(byte)]
 }
 

@@ -17,6 +17,7 @@ use std::collections::HashSet;
 use tokenizers::Model;
 use tokenizers::models::bpe::{BPE, Vocab};
 
+pub(crate) use alphabet::symbol as byte_symbol;
 pub use error::Error;
 pub(crate) use error::shortened;
 pub use special::Fragment;

@@ -8,4 +8,5 @@ mod refusals;
 mod signals;
 #[path = "../support/mod.rs"]
 mod support;
+mod synthesize;
 mod tokens;

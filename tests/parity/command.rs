@@ -8,19 +8,19 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-struct Run {
-    code: i32,
-    out: String,
-    error: String,
+pub struct Run {
+    pub code: i32,
+    pub out: String,
+    pub error: String,
 }
 
-fn engine(arguments: &[&str]) -> Run {
+pub fn engine(arguments: &[&str]) -> Run {
     let output = Command::new(env!("CARGO_BIN_EXE_redlite-engine")).args(arguments).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     Run { code: output.status.code().unwrap(), out: text(output.stdout), error: text(output.stderr) }
 }
 
-fn path(path: &Path) -> &str {
+pub fn path(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 

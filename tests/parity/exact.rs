@@ -1,6 +1,6 @@
 //! Small random models against llama.cpp, position by position.
 
-use crate::recording::{Recording, assert_exact, differences, exact, load, oracle, tokens};
+use crate::recording::{Recording, assert_exact, differences, everywhere, exact, load, oracle, tokens};
 use crate::support::fixture;
 use redlite::engine::LoadOptions;
 use redlite::parity::Summary;
@@ -22,29 +22,49 @@ fn assert_close_to_llama_cpp(name: &str, recording: &Recording, noise_floor: &st
 
 #[test]
 fn every_quantisation_type_gives_the_logits_of_llama_cpp_in_the_trunk_and_the_next_token_block() {
-    let recording = record("zoo.gguf", &exact());
-    assert_exact("zoo-deq.npy", &recording.logits);
-    assert_exact("zoo-deq-mtp.npy", &recording.next_token);
-    assert_close_to_llama_cpp(
-        "zoo-q512.npy",
-        &recording,
-        "llama.cpp in one batch against itself token by token (its noise floor): 1.6e-4",
-    );
+    for options in everywhere(&exact()) {
+        println!("{}", options.backend);
+        let recording = record("zoo.gguf", &options);
+        assert_exact("zoo-deq.npy", &recording.logits);
+        assert_exact("zoo-deq-mtp.npy", &recording.next_token);
+        assert_close_to_llama_cpp(
+            "zoo-q512.npy",
+            &recording,
+            "llama.cpp in one batch against itself token by token (its noise floor): 1.6e-4",
+        );
+    }
 }
 
 #[test]
 fn half_precision_keys_and_values_give_the_logits_of_llama_cpp_with_the_same() {
-    let recording = record("zoo.gguf", &LoadOptions::default());
-    assert_exact("zoo-deq-kv16.npy", &recording.logits);
+    for options in everywhere(&LoadOptions::default()) {
+        println!("{}", options.backend);
+        assert_exact("zoo-deq-kv16.npy", &record("zoo.gguf", &options).logits);
+    }
 }
 
 #[test]
 fn the_first_generation_layout_gives_the_logits_of_llama_cpp() {
-    let recording = record("legacy.gguf", &exact());
-    assert_exact("legacy-deq.npy", &recording.logits);
-    assert_close_to_llama_cpp(
-        "legacy-q512.npy",
-        &recording,
-        "no noise floor was recorded for this file; that of the other small model is 1.6e-4",
-    );
+    for options in everywhere(&exact()) {
+        println!("{}", options.backend);
+        let recording = record("legacy.gguf", &options);
+        assert_exact("legacy-deq.npy", &recording.logits);
+        assert_close_to_llama_cpp(
+            "legacy-q512.npy",
+            &recording,
+            "no noise floor was recorded for this file; that of the other small model is 1.6e-4",
+        );
+    }
+}
+
+#[test]
+fn chunks_of_any_size_give_the_logits_of_llama_cpp() {
+    for batch in [1, 3, 33] {
+        for options in everywhere(&LoadOptions { batch, ..exact() }) {
+            println!("{}, chunks of {batch}", options.backend);
+            let recording = record("zoo.gguf", &options);
+            assert_exact("zoo-deq.npy", &recording.logits);
+            assert_exact("zoo-deq-mtp.npy", &recording.next_token);
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Greedy text, and what must not change it.
 
-use crate::recording::{MINI, bits, exact, load, tokens};
+use crate::recording::{MINI, bits, everywhere, exact, load, tokens};
 use crate::support::fixture;
 use redlite::backend::Logits;
 use redlite::engine::{Engine, LoadOptions, Wanted};
@@ -27,8 +27,13 @@ fn greedy(engine: &mut Engine, prompt: &[u32], count: usize, is_end: impl Fn(u32
 }
 
 #[test]
-fn six_recorded_texts_come_out_to_the_letter() {
-    let mut engine = load(&fixture(MINI), &exact());
+fn six_recorded_texts_come_out_to_the_letter_on_every_backend() {
+    for options in everywhere(&exact()) {
+        six_recorded_texts(&mut load(&fixture(MINI), &options));
+    }
+}
+
+fn six_recorded_texts(engine: &mut Engine) {
     let tokenizer = Tokenizer::from_metadata(engine.model().file.metadata()).unwrap();
     let text = fs::read_to_string(fixture("oracle/mini-greedy.json")).unwrap();
     let recorded: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -40,7 +45,7 @@ fn six_recorded_texts_come_out_to_the_letter() {
         let expected: Vec<u32> = serde_json::from_value(case["prompt_ids"].clone()).unwrap();
         assert_eq!(ids, expected, "{prompt:?}");
         let count = case["max_tokens"].as_u64().unwrap() as usize;
-        let continuation = greedy(&mut engine, &ids, count, |token| tokenizer.is_end(token));
+        let continuation = greedy(engine, &ids, count, |token| tokenizer.is_end(token));
         let text = String::from_utf8(tokenizer.decode(&continuation, false)).unwrap();
         assert_eq!(text, case["text"].as_str().unwrap(), "{prompt:?}");
         assert_eq!(continuation.len() < count, case["ended"].as_bool().unwrap(), "{prompt:?}");

@@ -1,8 +1,9 @@
 //! Running a model over tokens and keeping all that can be seen of it.
 
+use crate::adapter::adapter;
 use crate::support::fixture;
 use redlite::backend::{Logits, Routing};
-use redlite::engine::{Engine, LoadOptions, Wanted};
+use redlite::engine::{BackendKind, Engine, LoadOptions, Wanted};
 use redlite::gguf::Gguf;
 use redlite::memory::KvType;
 use redlite::npy::Array;
@@ -15,7 +16,21 @@ pub const MINI: &str = "model/redlite-mini-rust-68m-IQ2_XXS.gguf";
 
 /// Options with single-precision keys and values, as the exact recordings have them.
 pub fn exact() -> LoadOptions {
-    LoadOptions { kv_type: KvType::F32, ..LoadOptions::default() }
+    LoadOptions { kv_type: KvType::F32, backend: BackendKind::Reference, ..LoadOptions::default() }
+}
+
+/// The options for each backend that this machine has: the CPU reference, and a GPU or a software adapter.
+pub fn everywhere(options: &LoadOptions) -> Vec<LoadOptions> {
+    let reference = LoadOptions { backend: BackendKind::Reference, ..options.clone() };
+    let mut all = vec![reference];
+    all.extend(on_gpu(options));
+    all
+}
+
+/// The options for the machine's adapter, where it has one.
+pub fn on_gpu(options: &LoadOptions) -> Option<LoadOptions> {
+    let adapter = Some(adapter()?);
+    Some(LoadOptions { backend: BackendKind::Wgsl, adapter, ..options.clone() })
 }
 
 pub fn load(model: &Path, options: &LoadOptions) -> Engine {
@@ -70,7 +85,7 @@ impl Recording {
         let mut session = engine.open(tokens.len() as u32).unwrap();
         let wanted = Wanted {
             logits: Some(&mut show_logits),
-            next_token: Some(&mut show_next_token),
+            next_token: if engine.drafts() { Some(&mut show_next_token) } else { None },
             routing: Some(&mut show_routing),
             progress: None,
         };

@@ -1,6 +1,6 @@
 //! The trained model over 1,200 tokens of text, against llama.cpp.
 
-use crate::recording::{EXACT, MINI, Recording, differences, exact, load, oracle, tokens};
+use crate::recording::{EXACT, MINI, Recording, differences, exact, load, on_gpu, oracle, tokens};
 use crate::support::fixture;
 use redlite::engine::LoadOptions;
 use redlite::parity::{Difference, Summary, argmax, difference, log_sum_exp};
@@ -58,14 +58,14 @@ const INHERITED: f64 = 0.1;
 ///
 /// Two correct runs differ where two router logits are closer than the error with which they are known: one takes one
 /// expert, the other another. That error is of the size of the logits' own, which is measured where both agree.
-fn near_ties() -> Vec<(usize, usize)> {
+fn near_ties(recording: &Recording) -> Vec<(usize, usize)> {
     let errors: Vec<f64> =
-        keys().iter().enumerate().map(|(position, key)| error(key, RECORDING.row(position))).collect();
+        keys().iter().enumerate().map(|(position, key)| error(key, recording.row(position))).collect();
     let router_error = errors.iter().copied().filter(|error| *error <= EXACT).fold(0.0, f64::max);
     let mut found = Vec::new();
     for (position, error) in errors.iter().enumerate().filter(|(_, error)| **error > EXACT) {
-        let undecided = |layer: &usize| f64::from(RECORDING.router_gap(*layer, position)) <= 2.0 * router_error;
-        match (0..RECORDING.layers()).find(undecided) {
+        let undecided = |layer: &usize| f64::from(recording.router_gap(*layer, position)) <= 2.0 * router_error;
+        match (0..recording.layers()).find(undecided) {
             Some(layer) => found.push((position, layer)),
             // A state that another choice went into differs from there on.
             None => assert!(
@@ -78,33 +78,47 @@ fn near_ties() -> Vec<(usize, usize)> {
         println!(
             "position {position}, layer {layer}: another expert than llama.cpp's; the router logits are {:.1e} apart, \
              their error is {router_error:.1e}; the position differs by {:.1e}",
-            RECORDING.router_gap(*layer, *position),
+            recording.router_gap(*layer, *position),
             errors[*position]
         );
     }
     found
 }
 
-#[test]
-fn all_positions_are_those_of_llama_cpp_but_where_the_router_is_undecided() {
-    let near_ties = near_ties();
-    let layer_rows = RECORDING.layers() * 1200;
-    println!("{} of {layer_rows} layer-rows are near-ties that went the other way", near_ties.len());
-    assert!(near_ties.len() * 1000 <= layer_rows, "more than 1 in 1,000: {near_ties:?}");
+/// Asserts that all 1,200 positions are those of llama.cpp but where the router is undecided.
+fn assert_all_positions(recording: &Recording, what: &str) {
+    let near_ties = near_ties(recording);
+    let layer_rows = recording.layers() * 1200;
+    println!("{what}: {} of {layer_rows} layer-rows are near-ties that went the other way", near_ties.len());
+    assert!(near_ties.len() * 1000 <= layer_rows, "{what}: more than 1 in 1,000: {near_ties:?}");
     let differing: Vec<usize> = keys()
         .iter()
         .enumerate()
-        .filter(|(position, key)| key.gap > EXACT && argmax(RECORDING.row(*position)) != key.argmax)
+        .filter(|(position, key)| key.gap > EXACT && argmax(recording.row(*position)) != key.argmax)
         .map(|(position, _)| position)
         .collect();
     let explained = |position: &usize| near_ties.iter().any(|(near_tie, _)| near_tie <= position);
-    assert!(differing.iter().all(explained), "other likeliest tokens at {differing:?}");
+    assert!(differing.iter().all(explained), "{what}: other likeliest tokens at {differing:?}");
+}
+
+#[test]
+fn all_positions_are_those_of_llama_cpp_but_where_the_router_is_undecided() {
+    assert_all_positions(&RECORDING, "reference");
+}
+
+#[test]
+fn a_gpu_gives_the_positions_of_llama_cpp_in_chunks_of_any_size() {
+    for batch in [1, 7, 64, 96, 256, 512, 1100] {
+        let Some(options) = on_gpu(&LoadOptions { batch, ..exact() }) else { return };
+        let recording = Recording::of(&mut load(&fixture(MINI), &options), &tokens("mini-toks1200.txt"));
+        assert_all_positions(&recording, &format!("wgsl, chunks of {batch}"));
+    }
 }
 
 #[test]
 fn all_logits_of_the_recorded_positions_are_those_of_llama_cpp() {
     let reference = oracle("mini-deq-every-10th.npy");
-    let near_ties = near_ties();
+    let near_ties = near_ties(&RECORDING);
     for (position, expected) in recorded_positions().zip(reference.values.chunks_exact(RECORDING.vocabulary)) {
         let found = difference(expected, RECORDING.row(position));
         let explained = near_ties.iter().any(|(near_tie, _)| *near_tie <= position);
@@ -116,7 +130,7 @@ fn all_logits_of_the_recorded_positions_are_those_of_llama_cpp() {
 #[test]
 fn the_next_token_block_gives_the_logits_of_llama_cpp_until_a_hidden_row_it_reads_differs() {
     let reference = oracle("mini-deq-mtp-every-10th.npy");
-    let near_ties = near_ties();
+    let near_ties = near_ties(&RECORDING);
     let rows: Vec<(usize, Difference)> = recorded_positions()
         .zip(reference.values.chunks_exact(RECORDING.vocabulary))
         .map(|(position, expected)| (position, difference(expected, RECORDING.next_token_row(position))))

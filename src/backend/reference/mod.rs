@@ -70,10 +70,9 @@ impl Reference {
     /// # Errors
     /// The file cannot be read, or threads cannot be started.
     pub fn load(model: Arc<Model>, options: &Options) -> Result<Reference> {
-        let mut threads = rayon::ThreadPoolBuilder::new();
-        if let Some(count) = options.threads {
-            threads = threads.num_threads(count);
-        }
+        // Said outright, or the thread library would ask the environment.
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(options.threads.unwrap_or(cores));
         let threads = threads.build().map_err(|error| Error::Backend(format!("cannot start threads: {error}")))?;
         let next_token = options.next_token && model.next_token.is_some();
         Ok(Reference {
@@ -82,6 +81,7 @@ impl Reference {
             capabilities: Capabilities {
                 name: "reference",
                 device: format!("CPU, {} threads", threads.current_num_threads()),
+                rows: None,
                 provisional_rows: 8,
             },
             kv_type: options.kv_type,

@@ -154,17 +154,11 @@ impl Attention {
 impl DeltaNet {
     fn load(model: &Model, mixer: &model::DeltaNet) -> Result<DeltaNet> {
         let file = &model.file;
-        let delta = &model.config.delta_net;
-        let by_channel = mixer.conv.read(file)?;
-        let mut taps = Vec::with_capacity(by_channel.len());
-        for tap in 0..delta.conv_kernel {
-            taps.extend(by_channel.iter().skip(tap).step_by(delta.conv_kernel));
-        }
         Ok(DeltaNet {
             qkv: Matrix::load(file, &mixer.qkv)?,
             gate: Matrix::load(file, &mixer.gate)?,
             beta_alpha: Matrix::load(file, &mixer.beta_alpha)?,
-            taps,
+            taps: mixer.taps(file, model.config.delta_net.conv_kernel)?,
             decay: mixer.decay.read(file)?,
             alpha_bias: mixer.alpha_bias.read(file)?,
             norm: mixer.norm.read(file)?,

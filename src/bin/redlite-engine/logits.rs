@@ -36,6 +36,10 @@ pub struct Arguments {
     #[arg(long, value_name = "A..B", value_parser = parse_range)]
     positions: Option<Range<usize>>,
 
+    /// Of these, write only the first and every N-th after it
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    every: u32,
+
     /// Write the logits of the next-token-prediction block instead
     ///
     /// Row p reads token p and the trunk's hidden row of position p - 1 (zeros at position 0), and predicts token
@@ -91,14 +95,15 @@ pub fn run(arguments: &Arguments) -> Outcome<()> {
 /// What is to be computed, found to be possible.
 struct Job {
     tokens: Vec<u32>,
-    positions: Range<usize>,
+    positions: Positions,
     file: Arc<Gguf>,
 }
 
 /// Reads tokens and model, and refuses what cannot work before any weights are loaded.
 fn check(arguments: &Arguments) -> Outcome<Job> {
     let tokens = read_tokens(&arguments.tokens)?;
-    let positions = arguments.positions.clone().unwrap_or(0..tokens.len());
+    let range = arguments.positions.clone().unwrap_or(0..tokens.len());
+    let positions = Positions { start: range.start, end: range.end, every: arguments.every as usize };
     if positions.end > tokens.len() {
         let (start, end) = (positions.start, positions.end);
         return Err(Usage(format!("--positions {start}..{end} of {} tokens", tokens.len())).into());
@@ -120,11 +125,28 @@ fn check(arguments: &Arguments) -> Outcome<Job> {
     Ok(Job { tokens, positions, file })
 }
 
+/// The positions that are written.
+struct Positions {
+    start: usize,
+    end: usize,
+    every: usize,
+}
+
+impl Positions {
+    fn contains(&self, position: usize) -> bool {
+        (self.start..self.end).contains(&position) && (position - self.start).is_multiple_of(self.every)
+    }
+
+    fn len(&self) -> usize {
+        (self.end - self.start).div_ceil(self.every)
+    }
+}
+
 /// Runs the tokens, writes the logits of the positions and gives their routing.
 fn record(engine: &mut Engine, job: &Job, arguments: &Arguments, out: &mut Writer) -> Outcome<RecordedRouting> {
     let Job { tokens, positions, .. } = job;
     // The cuts are where chunks end anyway, so that a range has the bytes of a run over all positions.
-    let batch = arguments.model.batch as usize;
+    let batch = arguments.model.machine.batch as usize;
     let end = positions.end.next_multiple_of(batch).min(tokens.len());
     // The next-token block has keys and values of its own and so has to see every position.
     let start = if arguments.mtp { 0 } else { positions.start / batch * batch };
@@ -139,7 +161,7 @@ fn record(engine: &mut Engine, job: &Job, arguments: &Arguments, out: &mut Write
     let mut show_logits = |first: u32, logits: &Logits| {
         let mut failure = failure.borrow_mut();
         for (position, row) in (first as usize..).zip(logits.rows()) {
-            if positions.contains(&position) && failure.is_none() {
+            if positions.contains(position) && failure.is_none() {
                 *failure = write_row(out, row).err();
             }
         }
@@ -191,11 +213,11 @@ impl RecordedRouting {
     }
 
     /// Adds those rows of a chunk of one layer that are of `positions`.
-    fn add(&mut self, layer: usize, first: usize, positions: &Range<usize>, routing: &Routing) {
+    fn add(&mut self, layer: usize, first: usize, positions: &Positions, routing: &Routing) {
         let kept = self.kept();
         let rows = routing.ids.chunks_exact(self.used).zip(routing.logits.chunks_exact(self.experts));
         for (position, (ids, logits)) in (first..).zip(rows) {
-            if positions.contains(&position) {
+            if positions.contains(position) {
                 self.ids[layer].extend(ids.iter().map(|id| *id as i32));
                 let mut sorted = logits.to_vec();
                 sorted.sort_unstable_by(|a, b| b.total_cmp(a));

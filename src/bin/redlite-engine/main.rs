@@ -5,6 +5,8 @@ mod logits;
 mod model;
 mod parity;
 mod perplexity;
+mod prefill;
+mod run;
 
 use clap::{Parser, Subcommand};
 use redlite::cli::{self, Failure};
@@ -26,6 +28,7 @@ enum Command {
     Logits(logits::Arguments),
     Parity(parity::Arguments),
     Perplexity(perplexity::Arguments),
+    Prefill(prefill::Arguments),
 }
 
 /// Arguments that each are well-formed and make no sense together.
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Command::Logits(arguments) => logits::run(&arguments).map(|()| true),
         Command::Parity(arguments) => parity::run(&arguments),
         Command::Perplexity(arguments) => perplexity::run(&arguments).map(|()| true),
+        Command::Prefill(arguments) => prefill::run(&arguments),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

@@ -7,7 +7,7 @@ use redlite::embedded;
 use redlite::engine::{BackendKind, Engine, LoadOptions};
 use redlite::gguf::Gguf;
 use redlite::memory::KvType;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[derive(Args)]
@@ -24,7 +24,18 @@ pub struct ModelArguments {
         value_parser = PossibleValuesParser::new(BackendKind::ALL.map(BackendKind::name))
             .try_map(|name| name.parse::<BackendKind>()),
     )]
-    backend: BackendKind,
+    pub backend: BackendKind,
+
+    #[command(flatten)]
+    pub machine: MachineArguments,
+}
+
+/// How to compute, on whatever backend.
+#[derive(Args)]
+pub struct MachineArguments {
+    /// Part of a GPU adapter's name; the only way to use a software adapter
+    #[arg(long, value_name = "NAME")]
+    adapter: Option<String>,
 
     /// How keys and values are kept
     #[arg(
@@ -48,10 +59,7 @@ pub struct ModelArguments {
 impl ModelArguments {
     /// Opens the model file that was named, or the embedded one.
     pub fn open(&self) -> Outcome<Arc<Gguf>> {
-        Ok(Arc::new(match &self.model {
-            Some(path) => Gguf::open(path)?,
-            None => embedded::open()?,
-        }))
+        open(self.model.as_deref())
     }
 
     /// Loads the model for sessions of `context` tokens. `proceed` returns false to cancel.
@@ -62,13 +70,37 @@ impl ModelArguments {
         next_token: bool,
         proceed: &(dyn Fn() -> bool + Sync),
     ) -> Outcome<Engine> {
+        self.machine.load(file, self.backend, context, next_token, proceed)
+    }
+}
+
+/// Opens the model file that was named, or the embedded one.
+pub fn open(model: Option<&Path>) -> Outcome<Arc<Gguf>> {
+    Ok(Arc::new(match model {
+        Some(path) => Gguf::open(path)?,
+        None => embedded::open()?,
+    }))
+}
+
+impl MachineArguments {
+    /// Loads a model onto a backend, for sessions of `context` tokens. `proceed` returns false to cancel.
+    pub fn load(
+        &self,
+        file: Arc<Gguf>,
+        backend: BackendKind,
+        context: usize,
+        next_token: bool,
+        proceed: &(dyn Fn() -> bool + Sync),
+    ) -> Outcome<Engine> {
         let options = LoadOptions {
-            backend: self.backend,
+            backend,
             threads: self.threads.map(usize::from),
             kv_type: self.kv_type,
             batch: self.batch,
             context: u32::try_from(context)?,
             next_token,
+            adapter: self.adapter.clone(),
+            ..LoadOptions::default()
         };
         Ok(Engine::load(file, &options, &|_| proceed())?)
     }

@@ -1,0 +1,7 @@
+//! The GPU kernels and the GPU backend, against the CPU reference, on whatever adapter the machine has.
+
+#[path = "../support/adapter.rs"]
+mod adapter;
+mod kernels;
+mod matrices;
+mod support;
