@@ -3,13 +3,17 @@
 use super::device::Device;
 use super::launcher::{ALIGNMENT, Launcher, View};
 use crate::backend::{ExpertMemory, Part, Slot, SlotClass, SlotTable};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::gguf;
+use crate::memory::Bytes;
 use crate::model::Model;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Largest slab: buffers beyond this are refused by some drivers and gain nothing.
 const LARGEST_SLAB: u64 = 1 << 30;
+
+/// Slabs that a slot entry can name: it has eight bits for it, and all ones mean no slab.
+const MOST_SLABS: usize = 255;
 
 /// Bytes that may wait in the queue's staging memory before a fill waits for the device.
 const STAGED_BYTES: u64 = 64 << 20;
@@ -76,6 +80,14 @@ impl GpuSlots {
                 let slab = sizes.len() - 1;
                 places.push(Place { slab: slab as u32, offset: sizes[slab] - bytes });
             }
+        }
+        if sizes.len() > MOST_SLABS {
+            return Err(Error::Backend(format!(
+                "the adapter binds at most {}, so the experts would need {} buffers and {MOST_SLABS} can be told apart; \
+                 use `--backend reference`",
+                Bytes(limit),
+                sizes.len(),
+            )));
         }
         let slabs = sizes.iter().map(|size| launcher.buffer("expert slab", *size)).collect::<Result<_>>()?;
         Ok(GpuSlots { device: launcher.device().clone(), classes, slabs, places, staged: AtomicU64::new(0) })
