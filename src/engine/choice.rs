@@ -68,7 +68,8 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// A static rule: what is asked for; of `auto`, the best hardware GPU, and where there is none the CPU reference.
+    /// A static rule: what is asked for; of `auto`, the best hardware GPU, and where there is none, or on Apple
+    /// hardware, the CPU reference.
     ///
     /// # Errors
     /// The machine has not what is asked for.
@@ -81,6 +82,10 @@ impl Choice {
             BackendKind::Reference => Ok(Choice::reference("it was asked for".into())),
             BackendKind::Wgsl => Choice::gpu(adapter, "it was asked for"),
             BackendKind::Auto if adapter.is_some() => Choice::gpu(adapter, "the adapter was asked for"),
+            // A first run must not depend on code that nobody has seen run on such a machine.
+            BackendKind::Auto if cfg!(target_vendor = "apple") => {
+                Ok(Choice::reference("wgsl has not been run on Apple hardware yet; --backend wgsl tries it".into()))
+            }
             BackendKind::Auto => {
                 let facts = adapters();
                 match choose(&facts, None) {
