@@ -1,5 +1,6 @@
 //! `redlite generate` on the embedded model.
 
+use crate::adapter::adapter;
 use crate::command::{run, run_with_input};
 use crate::models::{self, zoo, zoo_with};
 use crate::support::fixture;
@@ -34,6 +35,14 @@ fn one_command_without_a_model_writes_text_from_any_directory() {
 fn greedy_text_is_the_references_to_the_letter() {
     let (prompt, text) = reference();
     assert_eq!(run(&greedy(&["-n", "64", "-q", &prompt])).text(), text);
+}
+
+#[test]
+fn greedy_text_of_a_gpu_is_the_references_to_the_letter() {
+    let Some(adapter) = adapter() else { return };
+    let (prompt, text) = reference();
+    let ended = run(&greedy(&["--backend", "wgsl", "--adapter", &adapter, "-n", "64", "-q", &prompt]));
+    assert_eq!(ended.text(), text);
 }
 
 #[test]

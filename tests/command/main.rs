@@ -1,6 +1,9 @@
 //! The `redlite` command as a user and a shell meet it.
 
+#[path = "../support/adapter.rs"]
+mod adapter;
 mod command;
+mod doctor;
 mod generate;
 mod inspect;
 mod models;

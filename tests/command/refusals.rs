@@ -161,11 +161,21 @@ fn token_ids_that_are_none_are_refused() {
 }
 
 #[test]
-fn backends_that_are_not_there_yet_say_so() {
-    for backend in ["wgsl", "msl"] {
-        let ended = run(&["generate", "--backend", backend, "a"]);
-        failed(&ended, &[backend, "not in this version yet", "--backend reference"]);
-    }
+fn the_backend_that_is_not_there_yet_says_so() {
+    let ended = run(&["generate", "--backend", "msl", "a"]);
+    failed(&ended, &["msl", "not in this version yet", "--backend reference"]);
+}
+
+#[test]
+fn an_adapter_that_is_not_there_is_refused_by_its_name() {
+    let ended = run(&["generate", "--adapter", "no such adapter", "a"]);
+    failed(&ended, &["no GPU adapter matches `no such adapter`"]);
+}
+
+#[test]
+fn a_model_beyond_the_memory_limit_is_refused_with_both_numbers() {
+    let ended = run(&["generate", "--backend", "reference", "--memory-limit", "10MiB", "a"]);
+    failed(&ended, &["the model needs", "10.00 MiB is available"]);
 }
 
 #[test]

@@ -3,5 +3,6 @@
 #[path = "../support/adapter.rs"]
 mod adapter;
 mod kernels;
+mod launcher;
 mod matrices;
 mod support;

@@ -27,7 +27,7 @@ pub const ALIGNMENT: u64 = 256;
 const MOST_GROUPS: u32 = 65_535;
 
 /// Estimated work after which a submission goes out, in multiplications: well under a second on two CPU cores.
-const SUBMISSION_WORK: u64 = 1 << 31;
+pub const SUBMISSION_WORK: u64 = 1 << 31;
 
 /// Bytes that may wait in staging memory.
 const STAGED_BYTES: u64 = 64 << 20;
@@ -52,6 +52,7 @@ pub struct Launcher {
     pass: Option<ComputePass<'static>>,
     encoder: Option<CommandEncoder>,
     work: u64,
+    largest_submission: u64,
     launches: u64,
     staged: u64,
 }
@@ -59,7 +60,16 @@ pub struct Launcher {
 impl Launcher {
     /// A launcher on an open device.
     pub fn new(device: Device) -> Launcher {
-        Launcher { device, pipelines: HashMap::new(), pass: None, encoder: None, work: 0, launches: 0, staged: 0 }
+        Launcher {
+            device,
+            pipelines: HashMap::new(),
+            pass: None,
+            encoder: None,
+            work: 0,
+            largest_submission: 0,
+            launches: 0,
+            staged: 0,
+        }
     }
 
     /// The device.
@@ -70,6 +80,11 @@ impl Launcher {
     /// Dispatches so far.
     pub fn launches(&self) -> u64 {
         self.launches
+    }
+
+    /// The estimated work of the largest submission so far. It exceeds [`SUBMISSION_WORK`] only where one dispatch does.
+    pub fn largest_submission(&self) -> u64 {
+        self.largest_submission
     }
 
     /// A buffer of zeros for kernels to work on, and to copy to and from.
@@ -200,6 +215,7 @@ impl Launcher {
     /// Hands what is recorded to the device.
     pub fn submit(&mut self) {
         self.pass = None;
+        self.largest_submission = self.largest_submission.max(self.work);
         self.work = 0;
         if let Some(encoder) = self.encoder.take() {
             self.device.queue.submit([encoder.finish()]);
