@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::gguf;
+use crate::model::{Layer, Model};
 
 /// A place for one expert, numbered over all classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -32,6 +33,26 @@ pub struct SlotClass {
     pub first: u32,
     /// How many slots.
     pub slots: u32,
+}
+
+impl SlotClass {
+    /// A class for each layer of the trunk, and for the next-token block's where it is asked for, with a slot for each
+    /// expert.
+    pub fn of_layers(model: &Model, next_token: bool) -> Vec<SlotClass> {
+        let experts = model.config.experts.count as u32;
+        let layers = model.config.layers + usize::from(next_token && model.next_token.is_some());
+        let class = |(index, layer): (usize, &Layer)| SlotClass {
+            parts: [&layer.experts.gate, &layer.experts.up, &layer.experts.down].map(|m| m.expert_bytes()),
+            first: index as u32 * experts,
+            slots: experts,
+        };
+        model.all_layers().take(layers).enumerate().map(class).collect()
+    }
+
+    /// The class of a slot, among classes in the order of their slots.
+    pub fn of_slot(classes: &[SlotClass], slot: Slot) -> &SlotClass {
+        &classes[classes.partition_point(|class| class.first <= slot.0) - 1]
+    }
 }
 
 /// Memory of slots that experts are read into, by any thread.

@@ -55,18 +55,7 @@ impl GpuSlots {
     /// # Errors
     /// The device has not the memory.
     pub fn new(launcher: &Launcher, model: &Model, next_token: bool, slab_bytes: u64) -> Result<GpuSlots> {
-        let experts = model.config.experts.count as u32;
-        let layers = model.config.layers + usize::from(next_token && model.next_token.is_some());
-        let classes: Vec<SlotClass> = model
-            .all_layers()
-            .take(layers)
-            .enumerate()
-            .map(|(index, layer)| SlotClass {
-                parts: [&layer.experts.gate, &layer.experts.up, &layer.experts.down].map(|m| m.expert_bytes()),
-                first: index as u32 * experts,
-                slots: experts,
-            })
-            .collect();
+        let classes = SlotClass::of_layers(model, next_token);
         let limit = slab_bytes.min(LARGEST_SLAB);
         let mut sizes: Vec<u64> = Vec::new();
         let mut places = Vec::new();
@@ -110,11 +99,6 @@ impl GpuSlots {
         slabs.dedup();
         (entries, slabs)
     }
-
-    fn class(&self, slot: Slot) -> &SlotClass {
-        let behind = self.classes.partition_point(|class| class.first <= slot.0);
-        &self.classes[behind - 1]
-    }
 }
 
 impl ExpertMemory for GpuSlots {
@@ -128,7 +112,7 @@ impl ExpertMemory for GpuSlots {
         part: Part,
         read: &mut dyn FnMut(&mut [u8]) -> std::result::Result<(), gguf::Error>,
     ) -> Result<()> {
-        let parts = self.class(slot).parts;
+        let parts = SlotClass::of_slot(&self.classes, slot).parts;
         let bytes = parts[part as usize];
         let mut staged = vec![0; bytes.next_multiple_of(4)];
         read(&mut staged[..bytes])?;

@@ -17,18 +17,7 @@ pub struct HostSlots {
 impl HostSlots {
     /// Slots for all experts of the trunk, and of the next-token block where it is asked for, a class a layer.
     pub fn new(model: &Model, next_token: bool) -> HostSlots {
-        let experts = model.config.experts.count as u32;
-        let layers = model.config.layers + usize::from(next_token && model.next_token.is_some());
-        let classes: Vec<SlotClass> = model
-            .all_layers()
-            .take(layers)
-            .enumerate()
-            .map(|(index, layer)| SlotClass {
-                parts: [&layer.experts.gate, &layer.experts.up, &layer.experts.down].map(|m| m.expert_bytes()),
-                first: index as u32 * experts,
-                slots: experts,
-            })
-            .collect();
+        let classes = SlotClass::of_layers(model, next_token);
         let slots = classes
             .iter()
             .flat_map(|class| (0..class.slots).map(|_| RwLock::new(vec![0; class.parts.iter().sum()])))
@@ -40,11 +29,6 @@ impl HostSlots {
     pub fn expert<'a>(&'a self, slot: Slot, layer: &'a crate::model::Layer) -> HostExpert<'a> {
         let bytes = self.slots[slot.0 as usize].read().unwrap_or_else(PoisonError::into_inner);
         HostExpert { bytes, layer }
-    }
-
-    fn class(&self, slot: Slot) -> &SlotClass {
-        let after = self.classes.partition_point(|class| class.first <= slot.0);
-        &self.classes[after - 1]
     }
 }
 
@@ -59,7 +43,7 @@ impl ExpertMemory for HostSlots {
         part: Part,
         read: &mut dyn FnMut(&mut [u8]) -> std::result::Result<(), gguf::Error>,
     ) -> Result<()> {
-        let parts = self.class(slot).parts;
+        let parts = SlotClass::of_slot(&self.classes, slot).parts;
         let start = parts[..part as usize].iter().sum::<usize>();
         let mut bytes = self.slots[slot.0 as usize].write().unwrap_or_else(PoisonError::into_inner);
         Ok(read(&mut bytes[start..start + parts[part as usize]])?)
