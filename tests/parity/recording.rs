@@ -94,6 +94,11 @@ impl Recording {
         recording
     }
 
+    /// How many positions were run.
+    pub fn positions(&self) -> usize {
+        self.logits.len() / self.vocabulary
+    }
+
     /// The logits of a position.
     pub fn row(&self, position: usize) -> &[f32] {
         &self.logits[position * self.vocabulary..][..self.vocabulary]

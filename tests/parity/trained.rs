@@ -37,6 +37,11 @@ fn keys() -> Vec<Key> {
     summary.values.chunks_exact(4).map(key).collect()
 }
 
+/// The keys of the positions that were run.
+fn recorded_keys(recording: &Recording) -> impl Iterator<Item = (usize, Key)> {
+    keys().into_iter().enumerate().take(recording.positions())
+}
+
 /// The largest difference of a position's logits from its key.
 fn error(key: &Key, logits: &[f32]) -> f64 {
     let mut sorted = logits.to_vec();
@@ -60,7 +65,7 @@ const INHERITED: f64 = 0.1;
 /// expert, the other another. That error is of the size of the logits' own, which is measured where both agree.
 fn near_ties(recording: &Recording) -> Vec<(usize, usize)> {
     let errors: Vec<f64> =
-        keys().iter().enumerate().map(|(position, key)| error(key, recording.row(position))).collect();
+        recorded_keys(recording).map(|(position, key)| error(&key, recording.row(position))).collect();
     let router_error = errors.iter().copied().filter(|error| *error <= EXACT).fold(0.0, f64::max);
     let mut found = Vec::new();
     for (position, error) in errors.iter().enumerate().filter(|(_, error)| **error > EXACT) {
@@ -85,15 +90,13 @@ fn near_ties(recording: &Recording) -> Vec<(usize, usize)> {
     found
 }
 
-/// Asserts that all 1,200 positions are those of llama.cpp but where the router is undecided.
+/// Asserts that all positions are those of llama.cpp but where the router is undecided.
 fn assert_all_positions(recording: &Recording, what: &str) {
     let near_ties = near_ties(recording);
-    let layer_rows = recording.layers() * 1200;
+    let layer_rows = recording.layers() * recording.positions();
     println!("{what}: {} of {layer_rows} layer-rows are near-ties that went the other way", near_ties.len());
     assert!(near_ties.len() * 1000 <= layer_rows, "{what}: more than 1 in 1,000: {near_ties:?}");
-    let differing: Vec<usize> = keys()
-        .iter()
-        .enumerate()
+    let differing: Vec<usize> = recorded_keys(recording)
         .filter(|(position, key)| key.gap > EXACT && argmax(recording.row(*position)) != key.argmax)
         .map(|(position, _)| position)
         .collect();
@@ -110,8 +113,11 @@ fn all_positions_are_those_of_llama_cpp_but_where_the_router_is_undecided() {
 fn a_gpu_gives_the_positions_of_llama_cpp_in_chunks_of_any_size() {
     for batch in [1, 7, 64, 96, 256, 512, 1100] {
         let Some(options) = on_gpu(&LoadOptions { batch, ..exact() }) else { return };
-        let recording = Recording::of(&mut load(&fixture(MINI), &options), &tokens("mini-toks1200.txt"));
-        assert_all_positions(&recording, &format!("wgsl, chunks of {batch}"));
+        // Small chunks waste most of a tile, so that on a software adapter they take minutes over the whole text.
+        let count = if batch < 64 { 300 } else { 1200 };
+        let tokens = &tokens("mini-toks1200.txt")[..count];
+        let recording = Recording::of(&mut load(&fixture(MINI), &options), tokens);
+        assert_all_positions(&recording, &format!("wgsl, {count} tokens in chunks of {batch}"));
     }
 }
 
