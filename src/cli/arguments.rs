@@ -248,7 +248,7 @@ struct TypedSampling {
 #[derive(Args)]
 #[command(next_help_heading = "Machine")]
 struct TypedMachine {
-    /// What computes: auto is the best hardware GPU, or the CPU reference where there is none; msl is not there yet
+    /// What computes: auto is the best hardware GPU, or the CPU reference where there is none and on Apple hardware; msl is not there yet
     #[arg(
         long,
         value_name = "NAME",
